@@ -1,7 +1,11 @@
-// Ports of the local stack: the wanted one or a clear refusal, the usual one where it is free, else any free
-// one. A free port is only free when we look; who loses it in between learns so from the program that binds.
+// Ports of the local stack: the wanted one or a clear refusal, the usual one where it is free, else any free one.
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { StackError } from "../product/stack-file.ts";
+
+/** Above those that fetch refuses (10080 is the highest of them). */
+const LOWEST = 11_000;
+const BELOW_GIVEN = 32_768;
 
 export interface PortWish {
   /** Undefined: the usual one or a free one. 0: a free one. */
@@ -39,28 +43,22 @@ export async function choosePorts(wishes: readonly PortWish[]): Promise<number[]
   return chosen;
 }
 
-/** The system gives ports in turn, so one that is in `taken` is passed over soon. */
+/**
+ * For programs that must know their port before they bind it. Drawn from below those that a system gives to connections and
+ * to who asks for port 0 (Linux from 32768, others from 49152), so that nobody is given it before the program binds it.
+ */
 export async function freePort(taken: ReadonlySet<number> = new Set()): Promise<number> {
-  for (;;) {
-    const port = await listenOnce(0);
-    if (port === undefined) throw new StackError("this machine has no free port");
-    if (!taken.has(port)) return port;
+  for (let tries = 0; tries < 1_000; tries++) {
+    const port = randomInt(LOWEST, BELOW_GIVEN);
+    if (!taken.has(port) && (await isFree(port))) return port;
   }
+  throw new StackError("this machine has no free port");
 }
 
-async function isFree(port: number): Promise<boolean> {
-  return (await listenOnce(port)) !== undefined;
-}
-
-/** The port that could be bound; undefined when it could not. */
-function listenOnce(port: number): Promise<number | undefined> {
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", () => resolve(undefined));
-    server.listen(port, "127.0.0.1", () => {
-      const address = server.address();
-      const bound = typeof address === "object" && address !== null ? address.port : undefined;
-      server.close(() => resolve(bound));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
