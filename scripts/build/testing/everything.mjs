@@ -8,7 +8,7 @@ import { run } from "./processes.mjs";
 import { bin, ROOT } from "./suites.mjs";
 import { byCost } from "./times.mjs";
 
-/** Uses every processor by itself. */
+/** Their scenarios let real time pass, so nothing else runs beside them. */
 const ALONE = new Set(["seeded"]);
 /**
  * These only compute, and nothing in them depends on time. Beside suites they run one after the other in what those
@@ -76,7 +76,7 @@ export async function playAll(chosen, groups, { checks, passedOn, scratch, cover
     const named = chosen.filter((name) => name in checks);
     const beside = named.filter((name) => isComputedBeside(name, chosen, ready));
     const suites = async () => {
-      await sideBySide(filesIn(true), 1);
+      await sideBySide(filesIn(true));
       await sideBySide([...named.filter((name) => !beside.includes(name)).map(checkJob), ...filesIn(false)]);
     };
     await Promise.all([sideBySide(beside.map(checkJob), 1), suites()]);

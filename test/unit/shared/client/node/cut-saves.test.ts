@@ -6,6 +6,8 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { asTheyLie, BUNDLING } from "../../../../../scripts/build/programs.ts";
 import { fileStorage } from "../../../../../shared/client/node/index.ts";
 import { StateStore } from "../../../../../shared/client/state-store.ts";
 import type { WalletState } from "../../../../../shared/client/state.ts";
@@ -22,7 +24,7 @@ async function opened(file: string): Promise<WalletState> {
   assert.equal(found?.isDamaged, false, "the history is whole");
   return found.state;
 }
-function after(leaves: number): WalletState {
+function stateAfter(leaves: number): WalletState {
   const state = wholeState(leaves);
   paid(state);
   return state;
@@ -35,12 +37,12 @@ async function requireEither(file: string, leaves: number, title: string): Promi
   const isBefore = state.tree.leafCount === leaves;
   assert.deepEqual(
     contentsOf(await opened(file)),
-    contentsOf(isBefore ? wholeState(leaves) : after(leaves)),
+    contentsOf(isBefore ? wholeState(leaves) : stateAfter(leaves)),
     title,
   );
   if (isBefore) paid(state);
   assert.equal(await store.save(state), true, title);
-  assert.deepEqual(contentsOf(await opened(file)), contentsOf(after(leaves)), title);
+  assert.deepEqual(contentsOf(await opened(file)), contentsOf(stateAfter(leaves)), title);
   // Of who was killed before it had the lock, the name under which it waited may be there: some bytes.
   const beside = (await readdir(path.dirname(file))).filter((name) => !/^wallet\.lock[.-]/.test(name));
   assert.deepEqual(beside.sort(), ["wallet", "wallet.parts"], title);
@@ -71,6 +73,12 @@ async function partsIn(file: string): Promise<Set<string>> {
 describe("a save to files that is cut", function () {
   this.timeout(300_000);
   let folder: string;
+  let programs: string;
+  before(async () => {
+    programs = await mkdtemp(path.join(tmpdir(), "cloister-cut-program-"));
+    await build({ ...BUNDLING, outdir: programs, entryPoints: { save: PROGRAM }, plugins: [asTheyLie] });
+  });
+  after(() => rm(programs, { recursive: true, force: true }));
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-cut-"));
   });
@@ -79,7 +87,7 @@ describe("a save to files that is cut", function () {
   /** Undefined when it was killed. */
   const saveElsewhere = (file: string, cutAt: number): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
-      const args = ["--import", "tsx", PROGRAM, file, String(cutAt)];
+      const args = [path.join(programs, "save.mjs"), file, String(cutAt)];
       execFile(process.execPath, args, (error, stdout, stderr) => {
         if (error === null) resolve(Number(stdout));
         else if (error.signal === "SIGKILL") resolve(undefined);
