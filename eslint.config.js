@@ -45,6 +45,32 @@ const noRandom = {
   message: "Not a source of secrets, and not repeatable: use crypto, the platform, or a seeded generator.",
 };
 
+// What waits by the clock is red on a slow machine and late on a fast one.
+const TIME_LIMITS = [
+  {
+    selector:
+      ":matches(Property[key.name=/(timeout|deadline)Ms$/i] > Literal, AssignmentPattern[left.name=/(timeout|deadline)Ms$/i] > Literal, VariableDeclarator[id.name=/(WITHIN|DEADLINE|TIMEOUT)_MS$/] > Literal)[raw=/^\\d{1,2}_?\\d{3}$/]",
+    message:
+      "A busy machine meets this limit: PATIENCE_MS if it must not run out, below a second if it must.",
+  },
+  {
+    selector:
+      "BinaryExpression[operator=/^[<>]=?$/] > BinaryExpression[operator='-'] > CallExpression[callee.property.name='now']",
+    message: "Count events, or measure in a benchmark.",
+  },
+  {
+    selector: "MemberExpression[property.name='memoryUsage']",
+    message: "Measure memory in a benchmark.",
+  },
+];
+const SLEEPS = [
+  "NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout'][arguments.0.type='Identifier'][arguments.1.type='Literal']",
+  "ImportDeclaration[source.value='node:timers/promises'] ImportSpecifier[imported.name='setTimeout']",
+].map((selector) => ({
+  selector,
+  message: "Wait for what comes (test/support/until.ts), for a marker behind it, or move a clock.",
+}));
+
 export default defineConfig(
   globalIgnores(["**/node_modules/", "**/dist/", "coverage/", ".cloister/"]),
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
@@ -178,31 +204,15 @@ export default defineConfig(
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
     },
   },
-  // What waits by the clock is red on a slow machine and late on a fast one. Drawn scenarios let real time pass, and a page
-  // that measures has nobody to ask.
+  {
+    files: ["test/**/*.ts"],
+    rules: { "no-restricted-syntax": ["error", ...TIME_LIMITS] },
+  },
+  // Drawn scenarios let real time pass, and a page that measures has nobody to ask.
   {
     files: ["test/**/*.ts"],
     ignores: ["test/faults/seeded/**", "test/browser/*-page.ts"],
-    rules: {
-      "no-restricted-syntax": [
-        "error",
-        {
-          selector:
-            "NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout'][arguments.0.type='Identifier'][arguments.1.type='Literal']",
-          message: "Wait for what comes (test/support/until.ts), for a marker behind it, or move a clock.",
-        },
-        {
-          selector:
-            "ImportDeclaration[source.value='node:timers/promises'] ImportSpecifier[imported.name='setTimeout']",
-          message: "Wait for what comes (test/support/until.ts), for a marker behind it, or move a clock.",
-        },
-        {
-          selector:
-            "BinaryExpression[operator=/^[<>]=?$/] > BinaryExpression[operator='-'] > CallExpression[callee.property.name='now']",
-          message: "Count events, or measure in a benchmark.",
-        },
-      ],
-    },
+    rules: { "no-restricted-syntax": ["error", ...TIME_LIMITS, ...SLEEPS] },
   },
   prettier,
 );

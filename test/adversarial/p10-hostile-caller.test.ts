@@ -12,6 +12,7 @@ import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
 import type { DepositBody, RelayBody, SpendBody } from "../../shared/api/transactions.ts";
 import { ClientError, createClient, createWallet, memoryStorage } from "../../shared/client/index.ts";
+import { PATIENCE_MS } from "../../scripts/stack/poll.ts";
 import type { Client, Pins, Prover, Wallet } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
@@ -119,7 +120,7 @@ describe("P10 a hostile caller of the real service", function () {
       storage: memoryStorage(),
       prover,
       pins,
-      changeTimeoutMs: 10_000,
+      changeTimeoutMs: PATIENCE_MS,
     });
   }
 

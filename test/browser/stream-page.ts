@@ -4,7 +4,6 @@ import { ApiProblem, ClientError, createClient, type Client } from "../../shared
 export interface Outcome {
   readonly code: string;
   readonly message: string;
-  readonly ms: number;
 }
 
 declare global {
@@ -19,7 +18,6 @@ const clientOf = (service: string, token: string): Client =>
   createClient({ baseUrl: service, credential: { sessionProvider: async () => token } });
 
 async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
-  const began = performance.now();
   const [code, message] = await work.then(
     () => ["done", ""] as const,
     (error: unknown) =>
@@ -27,7 +25,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
         ? ([error.code, error.message] as const)
         : (["untyped", String(error)] as const),
   );
-  return { code, message, ms: performance.now() - began };
+  return { code, message };
 }
 
 export const streams = {

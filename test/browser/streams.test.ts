@@ -15,9 +15,6 @@ import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
 import type { Outcome } from "./stream-page.ts";
 
-/** The client tries a few times, for less than four seconds. */
-const WITHIN_MS = 10_000;
-
 describe("event stream in a browser", function () {
   let money: Money;
   let hub: Hub;
@@ -82,9 +79,8 @@ describe("event stream in a browser", function () {
   const ask = (page: Page, service: string): Promise<Outcome> =>
     page.evaluate(([at, token]) => window.streams.ask(at, token), [service, session] as const);
 
-  function assertUnreachable({ code, message, ms }: Outcome, address: string, cause: string): void {
+  function assertUnreachable({ code, message }: Outcome, address: string, cause: string): void {
     assert.equal(code, "NETWORK", message);
-    assert.ok(ms < WITHIN_MS, `${ms} ms`);
     assert.ok(message.includes(address) && message.includes(cause), message);
     assert.ok(!message.includes(session));
   }
@@ -106,14 +102,14 @@ describe("event stream in a browser", function () {
     await page.close();
   });
 
-  it("a page of another origin learns within seconds that its origin is not registered, and how it is", async () => {
+  it("a page of another origin learns that its origin is not registered, and how it is", async () => {
     const page = await pageOf(stranger);
     const how = `operator developers origins ID --origin ${stranger.url}`;
     assertUnreachable(await open(page, edge.url), `${edge.url}/events/stream`, how);
     assertUnreachable(await ask(page, edge.url), `${edge.url}/whoami`, how);
   });
 
-  it("a refused preflight and an address where nobody is end within seconds, too", async () => {
+  it("a refused preflight and an address where nobody is end by themselves, too", async () => {
     const page = await pageOf(shop);
     const gateway = await serve((request, response) => {
       response.setHeader("Access-Control-Allow-Origin", shop.url);
@@ -134,7 +130,7 @@ describe("event stream in a browser", function () {
     });
     for (const outcome of [await open(page, other), await ask(page, other)]) {
       assert.equal(outcome.code, "UNEXPECTED_ANSWER", outcome.message);
-      assert.ok(outcome.message.includes(other) && outcome.ms < WITHIN_MS, outcome.message);
+      assert.ok(outcome.message.includes(other), outcome.message);
     }
   });
 });

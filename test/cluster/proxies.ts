@@ -13,7 +13,6 @@ const UNIT = 1_000_000n;
 export interface Posted {
   readonly status: number;
   readonly answer: unknown;
-  readonly tookMs: number;
 }
 
 export interface Leader {
@@ -52,13 +51,12 @@ export class Proxies {
     init: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
   ): Promise<Posted> {
     const { body, headers = { "X-API-Key": this.#on.stack.file.api_key } } = init;
-    const askedAt = performance.now();
     const response = await documentedFetch(this.url(number))(`${this.url(number)}${path}`, {
       ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
       headers: { "Content-Type": "application/json", ...headers },
     });
     const answer: unknown = await response.json();
-    return { status: response.status, answer, tookMs: performance.now() - askedAt };
+    return { status: response.status, answer };
   }
 
   post(number: number, body: DepositBody, headers: Readonly<Record<string, string>> = {}): Promise<Posted> {

@@ -8,6 +8,7 @@ import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { contextOf } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
+import { PATIENCE_MS } from "../../scripts/stack/poll.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
@@ -384,7 +385,7 @@ function badInput(name: NetworkName): void {
       const rival = await post(SPEND, withdrawal);
       assert.deepEqual([rival.status, rival.body.code], [409, "NULLIFIER_PENDING"]);
       await on.setMining(true);
-      await rich.waitForTicket(ticketId, "finalized", { timeoutMs: 60_000 });
+      await rich.waitForTicket(ticketId, "finalized", { timeoutMs: PATIENCE_MS });
       await refused([409, "NULLIFIER_SPENT"], SPEND, withdrawal);
     });
   });

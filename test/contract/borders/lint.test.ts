@@ -88,6 +88,16 @@ const PLANTED: readonly Plant[] = [
     code: "export const seen = (at: number): boolean => performance.now() - at < 1_000;",
   },
   {
+    file: "test/memory.ts",
+    rule: "no-restricted-syntax",
+    code: "export const seen = process.memoryUsage();",
+  },
+  ...[
+    "export const seen = { timeoutMs: 5_000 };",
+    "export const seen = (deadlineMs = 10_000): number => deadlineMs;",
+    "export const READY_WITHIN_MS = 20000;",
+  ].map((code, i) => ({ file: `test/faults/seeded/limit-${i}.ts`, rule: "no-restricted-syntax", code })),
+  {
     file: "test/floating.ts",
     rule: "@typescript-eslint/no-floating-promises",
     code: "const later = async () => 1;\nlater();",
@@ -122,6 +132,7 @@ const PLANTED: readonly Plant[] = [
 const ALLOWED: readonly (readonly [file: string, code: string])[] = [
   ["enclave/plain.ts", "export const seen = 1;\n"],
   ["test/random.ts", "export const seen = Math.random();\n"],
+  ["test/runs-out.ts", "export const seen = { timeoutMs: 300 };\n"],
 ];
 
 describe("borders: planted lint faults", () => {

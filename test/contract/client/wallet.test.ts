@@ -1,5 +1,6 @@
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import {
   ClientError,
   createClient,
@@ -337,9 +338,9 @@ describe("wallet against a service with real proofs", function () {
     });
     const stop = wallet.watch();
     nameRoot();
-    await wallet.sync({ timeoutMs: 5_000 });
+    await wallet.sync({ timeoutMs: PATIENCE_MS });
     await until(() => asked > 4);
-    await wallet.sync({ timeoutMs: 5_000 });
+    await wallet.sync({ timeoutMs: PATIENCE_MS });
     stop();
     assert.ok(asked < 100, "and asks in between, not at every event");
   });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { bridgeRoutes } from "../../../proxy/bridge/bridge.routes.ts";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/bridge/bridge.settings.ts";
 import type { Book, BurnDesk, Facts } from "../../../proxy/bridge/book.ts";
@@ -79,7 +80,7 @@ const STORES: readonly (readonly [
     async () => {
       const server = await startDurableRedis();
       const link = await openDurableRedis({
-        ...{ url: server.url, instance: { chainId: 1, pool: "0xPool" }, deadlineMs: 10_000 },
+        ...{ url: server.url, instance: { chainId: 1, pool: "0xPool" }, deadlineMs: PATIENCE_MS },
       });
       const stores = storesIn(link);
       return {

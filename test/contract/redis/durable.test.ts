@@ -1,6 +1,7 @@
 // A real Redis that holds what must not be lost: which ones are refused, and what becomes of the stores when it is
 // killed, frozen, made a replica, filled, emptied or given other settings.
 import assert from "node:assert/strict";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { storesIn, type InstanceStores } from "../../../proxy/store/instance.ts";
 import {
   openDurableRedis,
@@ -37,7 +38,7 @@ describe("durable Redis", function () {
 
   async function link(change: Partial<DurableOptions> = {}): Promise<DurableRedis> {
     // Longer than in production: this machine may be busy with other tests.
-    const options = { url: server.url, instance: INSTANCE, deadlineMs: 10_000, ...change };
+    const options = { url: server.url, instance: INSTANCE, deadlineMs: PATIENCE_MS, ...change };
     const made = await openDurableRedis(options);
     opened.push(made);
     return made;
@@ -197,6 +198,7 @@ describe("durable Redis", function () {
   it("frozen, everybody is told within the deadline, then at once, and nothing is left half done", async () => {
     const seen: string[] = [];
     const redis = await link({
+      // eslint-disable-next-line no-restricted-syntax -- runs out once it is held still, and not before
       deadlineMs: 5_000,
       onUnreachable: () => seen.push("unreachable"),
       onReachable: () => seen.push("back"),

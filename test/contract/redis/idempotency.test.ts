@@ -1,6 +1,7 @@
 // Idempotency-Key with two proxies around one real Redis: one is killed in the middle of a request, or held still and let go.
 import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
 import { storesIn } from "../../../proxy/store/instance.ts";
 import { LEASE_MS } from "../../../proxy/store/redis/live-claims.ts";
@@ -18,7 +19,11 @@ interface Proxy {
 }
 
 async function startProxy(name: string, url: string): Promise<Proxy> {
-  const link = await openDurableRedis({ url, instance: { chainId: 1, pool: "0xPool" }, deadlineMs: 10_000 });
+  const link = await openDurableRedis({
+    url,
+    instance: { chainId: 1, pool: "0xPool" },
+    deadlineMs: PATIENCE_MS,
+  });
   const gate = new EventEmitter();
   let runs = 0;
   let release = (): void => undefined;

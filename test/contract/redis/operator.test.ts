@@ -1,5 +1,6 @@
 // The operator's tool on a durable Redis that proxies share, from a machine that has no proxy and so no data folder.
 import assert from "node:assert/strict";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
@@ -14,7 +15,7 @@ describe("operator --redis, without a data folder", () => {
   before(async () => {
     server = await startDurableRedis();
     const instance = { chainId: 31_337, pool: POOL };
-    stores = await sharedStores({ url: server.url, instance, deadlineMs: 10_000 });
+    stores = await sharedStores({ url: server.url, instance, deadlineMs: PATIENCE_MS });
   });
   after(async () => {
     stores.close();

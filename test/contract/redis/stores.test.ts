@@ -1,6 +1,7 @@
 // The durable Redis, against what every store promises: two proxies' connections to one real server, an instance of
 // its own for each test.
 import { storesIn } from "../../../proxy/store/instance.ts";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
 import { openRedisEngine } from "../../../proxy/store/redis/engine.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
@@ -23,7 +24,7 @@ describe("stores in Redis", () => {
   async function open(): Promise<void> {
     made++;
     // Longer than in production: this machine may be busy with other tests.
-    const options = { url: server.url, instance: { chainId: made, pool: "0xPool" }, deadlineMs: 10_000 };
+    const options = { url: server.url, instance: { chainId: made, pool: "0xPool" }, deadlineMs: PATIENCE_MS };
     links = await Promise.all([openDurableRedis(options), openDurableRedis(options)]);
   }
 

@@ -1,6 +1,7 @@
 // Tickets in a real Redis where it goes wrong: a holder of the lease that does not come back, a full server, one that is
 // killed, a record that somebody has damaged, news that was missed.
 import assert from "node:assert/strict";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { storesIn } from "../../../proxy/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
 import { LEASE, LeaseLost } from "../../../proxy/store/sequencer-lease.ts";
@@ -31,7 +32,7 @@ describe("tickets in Redis", function () {
     await server.kill();
   });
 
-  async function proxy(deadlineMs = 10_000, url = server.url): Promise<TicketStores> {
+  async function proxy(deadlineMs = PATIENCE_MS, url = server.url): Promise<TicketStores> {
     const link = await openDurableRedis({
       url,
       instance: { chainId: 31_337, pool: "0xAbCd" },

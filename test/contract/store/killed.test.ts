@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import { createRetention } from "../../../proxy/sequencer/retention.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
@@ -114,7 +115,7 @@ describe("a store whose writer is killed in the middle", function () {
     const { url } = (redis = await startDurableRedis());
     return {
       name: url,
-      open: () => sharedStores({ url, instance: { chainId: 1, pool: "0xPool" }, deadlineMs: 10_000 }),
+      open: () => sharedStores({ url, instance: { chainId: 1, pool: "0xPool" }, deadlineMs: PATIENCE_MS }),
       close: async (stores) => stores.close(),
     };
   }

@@ -10,7 +10,7 @@ import type { FaultName } from "./plan.ts";
 import type { Stage } from "./stage.ts";
 import { CONFIRMATIONS, type Prebuilt } from "./world.ts";
 
-const ANSWER_WITHIN_MS = 8_000;
+const HANGS_UP_AFTER_MS = 8_000;
 /** Rounds of a block each in which everything has to become final. */
 const MAX_ROUNDS = 80;
 const CLOCK_EVERY_ROUNDS = 8;
@@ -99,7 +99,7 @@ export class Desk {
     const timer = setTimeout(() => {
       if (cutMs !== undefined) this.#parts.count("hang-up");
       hangUp.abort();
-    }, cutMs ?? ANSWER_WITHIN_MS);
+    }, cutMs ?? HANGS_UP_AFTER_MS);
     let answer: Answer = { is: "lost" };
     try {
       const { apiKey } = this.#parts.stage.world;

@@ -4,13 +4,10 @@
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { childEnvironment } from "../../../scripts/stack/service.ts";
 import type { Order, Report } from "./host.ts";
 import type { Program } from "./program.ts";
-
-const LOADED_WITHIN_MS = 60_000;
-const READY_WITHIN_MS = 20_000;
-const STOPPED_WITHIN_MS = 20_000;
 
 /** A process that runs one proxy after the other. */
 class Host {
@@ -40,7 +37,7 @@ class Host {
       });
     });
     this.loaded = new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("a proxy's program did not load")), LOADED_WITHIN_MS);
+      const timer = setTimeout(() => reject(new Error("a proxy's program did not load")), PATIENCE_MS);
       child.on("message", (report: Report) => {
         if (report.is === "loaded") {
           clearTimeout(timer);
@@ -172,7 +169,7 @@ export class Place {
 
   /** A proxy whose node is unreachable at its start ends, and its supervisor starts it again. */
   async #startUntilUp(): Promise<void> {
-    const deadline = performance.now() + READY_WITHIN_MS;
+    const deadline = performance.now() + PATIENCE_MS;
     this.#isStarting = true;
     try {
       while (!this.#isClosing) {
@@ -195,7 +192,7 @@ export class Place {
       const timer = setTimeout(() => {
         host.signal("SIGKILL");
         resolve(false);
-      }, READY_WITHIN_MS);
+      }, PATIENCE_MS);
       const settle = (isUp: boolean): void => {
         clearTimeout(timer);
         resolve(isUp);
@@ -263,7 +260,7 @@ export class Place {
     const host = this.#host;
     if (host === undefined || host.isGone) return true;
     const hasStopped = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(false), STOPPED_WITHIN_MS);
+      const timer = setTimeout(() => resolve(false), PATIENCE_MS);
       host.hear(
         (line) => this.log.push(line),
         () => {

@@ -1,5 +1,6 @@
 /** Looks at everything from outside when a scenario has settled: chain, wallets, stream, and what the store kept. */
 import { Interface } from "ethers";
+import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { openStackWallet } from "../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage } from "../../../shared/client/index.ts";
 import { until } from "../../support/until.ts";
@@ -12,9 +13,6 @@ import type { Stage } from "./stage.ts";
 import type { World } from "./world.ts";
 
 const TOKEN = new Interface(["function balanceOf(address) view returns (uint256)"]);
-
-/** A wallet waits until the service says that it has told all. */
-const RESTORED_WITHIN_MS = 30_000;
 
 export interface Looking {
   readonly stage: Stage;
@@ -132,7 +130,7 @@ async function readWallets(
         prover: NO_PROVER,
         storage: memoryStorage(),
       });
-      await wallet.sync({ timeoutMs: RESTORED_WITHIN_MS });
+      await wallet.sync({ timeoutMs: PATIENCE_MS });
       const { total, unverified } = wallet.balance();
       // A note under no root of the pool is not there.
       totals[name] = total - unverified;

@@ -1,4 +1,5 @@
 /** What callers of a scenario of bridges ask of the service, and what they are told. */
+import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
 import type { BridgeAddress } from "../../../../shared/api/bridges.ts";
 import type { BridgeStatus } from "../../../../shared/api/bridge-status.ts";
 import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";
@@ -8,9 +9,7 @@ import type { BridgeFaultName } from "./fault-names.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 
-const ANSWER_WITHIN_MS = 8_000;
-/** A machine that is busy takes long to start a proxy that was killed twice. */
-const PATIENCE_MS = 60_000;
+const HANGS_UP_AFTER_MS = 8_000;
 /** Which may be away for as long as the faults last. */
 const PATIENCE_WITH_EXCHANGE_MS = 1_500;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -90,7 +89,7 @@ export class Desk {
         method: "POST",
         headers: { "X-API-Key": this.#stage.facts.apiKey, "Content-Type": "application/json" },
         body: JSON.stringify({ bridge_id: signed.id, transaction: signed.transaction }),
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(HANGS_UP_AFTER_MS),
       });
       const { code = "" } = (await response.json()) as { readonly code?: string };
       said = { status: response.status, code };
@@ -157,7 +156,7 @@ export class Desk {
     const timer = setTimeout(() => {
       if (cutMs !== undefined) this.#count("hang-up");
       hangUp.abort();
-    }, cutMs ?? ANSWER_WITHIN_MS);
+    }, cutMs ?? HANGS_UP_AFTER_MS);
     let answer: Answer = { is: "lost" };
     try {
       const response = await fetch(`${place.baseUrl}${prebuilt.path}`, {
@@ -185,7 +184,7 @@ export class Desk {
     try {
       const response = await fetch(`${place.baseUrl}${path}`, {
         headers: { "X-API-Key": this.#stage.facts.apiKey },
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(HANGS_UP_AFTER_MS),
       });
       if (response.ok) return (await response.json()) as T;
       await response.body?.cancel();

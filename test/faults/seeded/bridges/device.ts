@@ -18,7 +18,7 @@ import type { WayToSign } from "./steps.ts";
 
 /** More slots than a transaction can wait. */
 const EXPIRES_AFTER_SLOTS = 160;
-const WRITTEN_WITHIN_MS = 15_000;
+const GIVES_UP_AFTER_MS = 15_000;
 const WRITTEN_WITHIN_ROUNDS = 25;
 const ROUND_MS = 60;
 const FINAL = 2_000;
@@ -65,7 +65,7 @@ export class Device {
   /** A deposit takes some looks until it is seen and its burn is written. */
   async #written(name: string, place: Place) {
     // A proxy that is held still answers nothing at all.
-    const end = performance.now() + WRITTEN_WITHIN_MS;
+    const end = performance.now() + GIVES_UP_AFTER_MS;
     for (let i = 0; i < WRITTEN_WITHIN_ROUNDS && performance.now() < end; i++) {
       const signed = await this.#signed(name, place).catch(() => undefined);
       if (signed !== undefined) return signed;

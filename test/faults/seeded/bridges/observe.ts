@@ -1,4 +1,5 @@
 /** Looks at everything from outside when a scenario of bridges has settled: chains, a restored wallet, the stream, and what the store kept. */
+import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
 import { bridgePins, openStackWallet } from "../../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage, type Wallet } from "../../../../shared/client/index.ts";
 import { until } from "../../../support/until.ts";
@@ -9,10 +10,6 @@ import { readBooks, readExchange } from "./exchange-seen.ts";
 import type { Asked, Books, ChainSeen, ChainTotals, Observations } from "./observations.ts";
 import type { Stage } from "./stage.ts";
 import { OWN_CHAINS, type BridgeFacts, type ChainName, type PlaceName } from "./world.ts";
-
-const WITHIN_MS = 30_000;
-/** It asks one question after the other, about each number and each of who was paid. */
-const FOUND_WITHIN_MS = 60_000;
 
 export interface Looking {
   readonly stage: Stage;
@@ -137,7 +134,7 @@ async function restored(
   asked: readonly Asked[],
 ): Promise<Observations["wallet"]> {
   const wallet = await openWallet(facts, baseUrl, facts.seed, hasAlt);
-  await wallet.sync({ timeoutMs: WITHIN_MS });
+  await wallet.sync({ timeoutMs: PATIENCE_MS });
   const chainId = facts.chains.other.chainId;
   const outs = asked.filter((one) => one.direction === "out");
   // Whom he has paid its owner knows; each more takes a question about each number.
@@ -145,7 +142,7 @@ async function restored(
   const isPaidThere = outs.some(({ on }) => on === "other");
   const entries = await wallet.bridges.find({
     recipients: isPaidThere ? facts.recipients.map((address) => ({ chainId, address })) : [],
-    ...{ accounts: [...accounts], timeoutMs: FOUND_WITHIN_MS },
+    ...{ accounts: [...accounts], timeoutMs: PATIENCE_MS },
   });
   const { total, unverified } = wallet.balance();
   return {
@@ -158,7 +155,7 @@ async function restored(
 
 async function totalOf(facts: BridgeFacts, baseUrl: string, seed: Uint8Array): Promise<bigint> {
   const wallet = await openWallet(facts, baseUrl, seed);
-  await wallet.sync({ timeoutMs: WITHIN_MS });
+  await wallet.sync({ timeoutMs: PATIENCE_MS });
   const { total, unverified } = wallet.balance();
   return total - unverified;
 }

@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { supervised, type Child } from "../../../../scripts/stack/child.ts";
+import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
 import { childEnvironment } from "../../../../scripts/stack/service.ts";
 
 const LAST_WORDS = 2_000;
-const READY_WITHIN_MS = 20_000;
 
 export async function startProgram(file: string, args: readonly string[]): Promise<Child> {
   const spawned = spawn(process.execPath, [file, ...args], {
@@ -20,7 +20,7 @@ export async function startProgram(file: string, args: readonly string[]): Promi
   );
   const child = supervised(spawned);
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${file} did not start`)), READY_WITHIN_MS);
+    const timer = setTimeout(() => reject(new Error(`${file} did not start`)), PATIENCE_MS);
     const lines = createInterface({ input: spawned.stdout });
     lines.once("line", () => {
       clearTimeout(timer);

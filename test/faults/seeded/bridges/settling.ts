@@ -1,4 +1,5 @@
 /** The end of every scenario of bridges: the faults are over, and blocks are made until all money is at an end. */
+import { poll } from "../../../../scripts/stack/poll.ts";
 import { calmFees } from "../world.ts";
 import { unsettled } from "./checker.ts";
 import { readExchange } from "./exchange-seen.ts";
@@ -11,9 +12,8 @@ import { chainsOf, CONFIRMATIONS, PLACES } from "./world.ts";
 /** Rounds in which everything has to come to its end. */
 const MAX_ROUNDS = 160;
 /** What waits longer and longer is asked for again when so much time has passed. */
-const PATIENCE_MS = 61_000;
+const LATER_MS = 61_000;
 const CLOCK_EVERY_ROUNDS = 12;
-const SYNCED_WITHIN_MS = 10_000;
 
 export class Settling {
   readonly #stage: Stage;
@@ -85,7 +85,7 @@ export class Settling {
 
   /** What the exchange refuses goes back when its clock has run, and no earlier. */
   async #passTime(): Promise<void> {
-    this.#player.moveClock(PATIENCE_MS);
+    this.#player.moveClock(LATER_MS);
     const isRefused = this.#player.desk.asked.some(
       (one) => one.direction === "out" && one.account?.kind === "leaver",
     );
@@ -115,11 +115,7 @@ export class Settling {
 
   /** Blocks come no faster than a proxy on a busy machine reads them. */
   async #synced(): Promise<void> {
-    const end = performance.now() + SYNCED_WITHIN_MS;
-    while (performance.now() < end) {
-      if ((await this.pendingLeaves()) !== undefined) return;
-      await sleep(40);
-    }
+    await poll(() => this.pendingLeaves());
   }
 
   /** Until the service has seen the last blocks; the checker says what it has not. */

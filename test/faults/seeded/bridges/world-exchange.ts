@@ -20,7 +20,6 @@ const BROUGHT = 1_000_000n * UNIT;
 /** What it keeps of the first deposit of an account, or of who sends to one that is new. */
 export const NEW_ACCOUNT = UNIT;
 const LENT = 10n * UNIT;
-const WITHIN_MS = 60_000;
 
 /** What becomes of an account of the exchange: it stays, it may be forgotten as nothing is left on it, or it never was. */
 export type AccountKind = "trader" | "leaver" | "never";
@@ -57,7 +56,7 @@ export async function fillExchange(
   await (await account.connect(home).sendTransaction({ to: entry.usdc, data })).wait();
   const has = async (amount: bigint): Promise<boolean> =>
     (await exchangeBalance(bridges, account.address)) === amount;
-  await until("both deposits to be there", () => has(2n * BROUGHT - NEW_ACCOUNT), WITHIN_MS);
+  await until("both deposits to be there", () => has(2n * BROUGHT - NEW_ACCOUNT));
   const now = Date.now();
   const lend = send(asAddress(leaver.address)!, writeAmount(LENT), now);
   await postAction(url, await signAction(account, lend));

@@ -1,5 +1,6 @@
 // A client of the enclave's socket: whole requests, or any bytes a test wants to send.
 import { createConnection, type Socket } from "node:net";
+import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
 import {
   FrameSplitter,
   type EnclaveReply,
@@ -7,8 +8,6 @@ import {
   type Enveloped,
 } from "../../../../shared/protocol/enclave-messages.ts";
 import { decodeReply, encodeRequest, ENCLAVE_PORT } from "../../../../shared/protocol/host/enclave-host.ts";
-
-const DEADLINE_MS = 20_000;
 
 export class FrameClient {
   readonly socket: Socket;
@@ -70,7 +69,7 @@ export class FrameClient {
 
   #news(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("no reply in time")), DEADLINE_MS);
+      const timer = setTimeout(() => reject(new Error("no reply in time")), PATIENCE_MS);
       this.#waiting.push(() => {
         clearTimeout(timer);
         resolve();

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
 import { createLink, EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import {
   decodeRequest,
@@ -65,7 +66,7 @@ describe("enclave-link/link against a real socket", () => {
     });
     return new Promise((resolve) => server!.listen(path.join(folder, "s"), resolve));
   }
-  const connect = (timeoutMs = 5_000, maxPending?: number): EnclaveLink =>
+  const connect = (timeoutMs = PATIENCE_MS, maxPending?: number): EnclaveLink =>
     (link = createLink(
       { path: path.join(folder, "s"), port: 5000 },
       { timeoutMs, ...(maxPending === undefined ? {} : { maxPending }) },

