@@ -3,7 +3,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { BrowserContext, CDPSession, Page } from "playwright-core";
-import { buildPage, PAGES } from "../../scripts/build/pages.ts";
 import type { TestBrowser } from "../support/chromium.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -18,9 +17,6 @@ export interface Person {
   forget(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** What the dashboard serves is what is in the sources now. */
-export const buildDashboardPage = () => buildPage(PAGES["dashboard"]!);
 
 /** With an authenticator that says yes, as a person does who holds a finger on it. */
 export async function startPerson({ pages }: TestBrowser): Promise<Person> {

@@ -7,13 +7,7 @@ import { addDeveloper } from "../../proxy/auth/registration.ts";
 import { buildPage, PAGES } from "../../scripts/build/pages.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";
-import {
-  acceptInvitation,
-  buildDashboardPage,
-  settled,
-  startPerson,
-  type Person,
-} from "./dashboard-person.ts";
+import { acceptInvitation, settled, startPerson, type Person } from "./dashboard-person.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -42,7 +36,6 @@ describe("screens of the dashboard", function () {
 
   before(async function () {
     requireBrowser(this);
-    await buildDashboardPage();
     dashboard = await startDashboard();
     const { keys, usage } = dashboard.stores;
     await addDeveloper(keys, { id: "shop", name: "The Shop" });

@@ -7,14 +7,7 @@ import type { Account } from "../../proxy/store/accounts.ts";
 import type { DashboardSession } from "../../proxy/store/dashboard-sessions.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";
-import {
-  acceptInvitation,
-  buildDashboardPage,
-  go,
-  settled,
-  startPerson,
-  type Person,
-} from "./dashboard-person.ts";
+import { acceptInvitation, go, settled, startPerson, type Person } from "./dashboard-person.ts";
 
 const HOUR_MS = 3_600_000;
 const signUp = { purpose: "sign-up", role: "developer", developerId: "shop" } as const;
@@ -27,7 +20,6 @@ describe("sessions of the dashboard in a browser", function () {
 
   before(async function () {
     requireBrowser(this);
-    await buildDashboardPage();
     dashboard = await startDashboard({
       CLOISTER_DASHBOARD_IDLE_MINUTES: "30",
       CLOISTER_DASHBOARD_FRESH_MINUTES: "10",

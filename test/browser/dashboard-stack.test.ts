@@ -16,14 +16,7 @@ import { requireBrowser, startBrowser, type TestBrowser } from "../support/chrom
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
-import {
-  acceptInvitation,
-  buildDashboardPage,
-  go,
-  settled,
-  startPerson,
-  type Person,
-} from "./dashboard-person.ts";
+import { acceptInvitation, go, settled, startPerson, type Person } from "./dashboard-person.ts";
 import { takePictures } from "./pictures.ts";
 
 const SHOP = "https://shop.example";
@@ -55,7 +48,6 @@ describe("the dashboard beside a running network", function () {
 
   before(async function () {
     requireBrowser(this);
-    await buildDashboardPage();
     stack = await startTestStack({ proxySettings: { CLOISTER_OPERATIONS_PORT: "0" } });
     dashboard = await startLocalDashboard(stack.local, 0);
     browser = await startBrowser();

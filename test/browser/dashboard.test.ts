@@ -11,14 +11,7 @@ import { nobody } from "../../shared/notes/encryption.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";
 import { until } from "../support/until.ts";
-import {
-  acceptInvitation,
-  buildDashboardPage,
-  go,
-  settled,
-  startPerson,
-  type Person,
-} from "./dashboard-person.ts";
+import { acceptInvitation, go, settled, startPerson, type Person } from "./dashboard-person.ts";
 
 const DAY_MS = 86_400_000;
 const developer = { purpose: "sign-up", role: "developer", developerId: "shop" } as const;
@@ -33,7 +26,6 @@ describe("the dashboard in a browser", function () {
 
   before(async function () {
     requireBrowser(this);
-    await buildDashboardPage();
     dashboard = await startDashboard({ CLOISTER_DASHBOARD_WATCHER_FILE: alarmFile });
     await addDeveloper(dashboard.stores.keys, { id: "shop", name: "The Shop" });
     browser = await startBrowser();

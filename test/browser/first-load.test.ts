@@ -6,7 +6,6 @@ import { startWalletPage, type WalletPage } from "../../scripts/stack/wallet-pag
 import { requireBrowser, startBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { buildDashboardPage } from "./dashboard-person.ts";
 
 const VISITS = 5;
 /** A phone's connection, as Lighthouse has it for slow 4G. */
@@ -33,7 +32,6 @@ describe("the first load of a page", function () {
 
   before(async function () {
     requireBrowser(this);
-    await buildDashboardPage();
     dashboard = await startDashboard();
     stack = await startTestStack();
     wallet = await startWalletPage(stack.stack, { ports: { page: 0, sessions: 0 } });
