@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { orExplain, setUp } from "./setup.mjs";
+import { writtenSince } from "./testing/built.mjs";
 import { counted, playAll } from "./testing/everything.mjs";
 import { playFile } from "./testing/play.mjs";
 import { ageOf, readReleased } from "./testing/released.mjs";
@@ -63,6 +64,7 @@ async function main(argv) {
     return;
   }
   await setUp();
+  const builtAt = Date.now();
 
   const isRelease = flags.has("--release");
   const suites = Object.keys(SUITES).filter((name) => isRelease || !FOR_RELEASE.has(name));
@@ -99,6 +101,12 @@ async function main(argv) {
       second.push(counted(record));
     }
     const { results, unsteady } = withSecondRecords(first, second);
+    for (const place of writtenSince(builtAt))
+      results.push({
+        name: "built",
+        isCheck: true,
+        broken: `a test wrote into ${place} while others read it`,
+      });
     await mkdir(path.dirname(UNSTEADY), { recursive: true });
     await writeFile(UNSTEADY, unsteady.map((one) => `${unsteadyLine(one)}\n`).join(""));
     const times = withRecords(first.flatMap(({ records = [] }) => records));

@@ -176,4 +176,15 @@ describe("merkle/index-rebuild on a real chain", function () {
       assert.equal(rebuilds().state()?.isComplete, true);
     }
   });
+
+  it("does not go on from one of another chain, pool or first block", async () => {
+    const begin = (other: Partial<IndexSource>): Promise<string> =>
+      rebuilds().begin({ ...source, ...other }, "one", false);
+    assert.equal(await begin({}), "begun");
+    assert.equal(await begin({}), "resumed");
+    for (const other of [{ chainId: 1 }, { pool: on.usdcAddress }, { deploymentBlock: 7 }]) {
+      assert.equal(await begin(other), "begun");
+      await begin({});
+    }
+  });
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PROJECT_ROOT } from "../../../support/tree.ts";
@@ -141,6 +141,27 @@ describe("test runner", () => {
       assert.equal(lines.at(-1), "0 passed, 11 failed");
       assert.deepEqual(new Set(files.map(playsOf)), new Set([1]));
     });
+  });
+
+  it("notices what was built again, or was deleted, while tests read it", async () => {
+    const { writtenSince } = (await import(path.join(PROJECT_ROOT, "scripts/build/testing/built.mjs"))) as {
+      writtenSince(ms: number, places: readonly string[], root: string): readonly string[];
+    };
+    const root = await mkdtemp(path.join(tmpdir(), "cloister-built-"));
+    const places = ["kept", "written", "emptied", "absent"];
+    const at = new Date("2033-05-18");
+    const later = new Date(at.getTime() + 1_000);
+    for (const place of places.slice(0, 3)) {
+      const folder = path.join(root, place, "deep");
+      await mkdir(folder, { recursive: true });
+      await writeFile(path.join(folder, "file.js"), "");
+      await utimes(path.join(folder, "file.js"), at, place === "written" ? later : at);
+      if (place === "emptied") await rm(path.join(folder, "file.js"));
+      await utimes(folder, at, place === "emptied" ? later : at);
+      await utimes(path.join(root, place), at, at);
+    }
+    assert.deepEqual(writtenSince(at.getTime(), places, root), ["written", "emptied"]);
+    await rm(root, { recursive: true });
   });
 
   describe("decides", () => {
