@@ -17,8 +17,9 @@ export const COSTLY = [
 /** What decides how every file is played. */
 const AFFECTS_ALL =
   /^(\.ci\/|\.node-version|\.npmrc|package(-lock)?\.json|enclave\/package(-lock)?\.json|tsconfig\.json|scripts\/build\/(testing\/|[\w-]+\.mjs)|test\/support\/(as-modules\.mjs|tally\.cjs|waiting-by-time\.ts))/;
-/** Rules are cheap, though their tests name all that they are about. */
-const isAlwaysPlayed = (file) => isFinal(file) || file.startsWith("test/contract/borders/");
+/** Rules are cheap, though their tests name all that they are about; the enclave's tests measure its coverage. */
+const isAlwaysPlayed = (file) =>
+  isFinal(file) || /^test\/(contract\/(borders|wire)|unit\/enclave)\//.test(file);
 const SHARE = 10;
 
 /** `{ isPlayed(file), why }` of these test files and FORGE. */
