@@ -105,7 +105,7 @@ async function main(argv) {
       results.push({
         name: "built",
         isCheck: true,
-        broken: `a test wrote into ${place} while others read it`,
+        broken: `${place} was written while tests read it, by one of them or by somebody else`,
       });
     await mkdir(path.dirname(UNSTEADY), { recursive: true });
     await writeFile(UNSTEADY, unsteady.map((one) => `${unsteadyLine(one)}\n`).join(""));

@@ -15,5 +15,5 @@ export function writtenSince(ms, places = OUTPUTS, root = ROOT) {
 function newestIn(place) {
   if (!existsSync(place)) return 0;
   const below = readdirSync(place, { recursive: true }).map((name) => path.join(place, name));
-  return Math.max(...[place, ...below].map((one) => statSync(one).mtimeMs));
+  return Math.max(...[place, ...below].map((one) => statSync(one, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
