@@ -233,6 +233,12 @@ module.exports = {
       { path: "^shared/", pathNot: "^shared/client/node/" },
       { path: "^shared/client/node/" },
     ),
+    // A page's thread that hashes a key or proves stands still meanwhile.
+    rule(
+      "proving-in-its-worker",
+      { path: "^shared/client/", pathNot: "^shared/client/groth16(/|\\.ts$)" },
+      { path: "^shared/client/groth16(/|\\.ts$)", pathNot: "/(fault|messages|threads)\\.ts$" },
+    ),
     // Told there what a page's policy forbids, before any schema is made. The other two take it from there, too.
     rule(
       "zod-by-one-file",

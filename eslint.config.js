@@ -59,6 +59,11 @@ const TIME_LIMITS = [
     message: "Count events, or measure in a benchmark.",
   },
   {
+    selector:
+      "BinaryExpression[operator=/^[<>]=?$/] > MemberExpression[property.name=/^(ms|tookMs|elapsedMs)$/]",
+    message: "Count events or the clocks that ran out (test/support/clocks.ts), or measure in a benchmark.",
+  },
+  {
     selector: "MemberExpression[property.name='memoryUsage']",
     message: "Measure memory in a benchmark.",
   },

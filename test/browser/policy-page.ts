@@ -10,6 +10,7 @@ import {
   type Pins,
   type Prover,
 } from "../../shared/client/index.ts";
+import { ranOut } from "../support/clocks.ts";
 
 /** What the test gives the page. */
 interface Given {
@@ -21,8 +22,8 @@ interface Given {
   readonly worker?: string;
 }
 
-/** `ms` from the call to its end. */
-type Outcome = { readonly ms: number } & (
+/** `ranOutMs`: the longest clock that ran out between the call and its end. */
+type Outcome = { readonly ranOutMs: number } & (
   { readonly total: string } | { readonly code: string; readonly message: string }
 );
 
@@ -50,8 +51,6 @@ const proverOf = ({ manifest, worker }: Given): Prover =>
 
 export const underPolicy = {
   async deposit(given: Given): Promise<Outcome> {
-    const began = performance.now();
-    const ms = (): number => performance.now() - began;
     const prover = proverOf(given);
     const ceiling = { flat: 100_000n, bps: 0 };
     const wallet = await createWallet({
@@ -68,16 +67,18 @@ export const underPolicy = {
       { request: ({ params }) => window.signTypedData(params[1] as string) },
       given.depositor,
     );
-    try {
-      await wallet.deposit(10_000_000n, signer);
-      return { total: String(wallet.balance().total), ms: ms() };
-    } catch (error) {
-      const { code, message } = error as { code: string; message: string };
-      return { code, message, ms: ms() };
-    } finally {
-      await wallet.close();
-      await prover.close();
-    }
+    const { result, clocks } = await ranOut(() =>
+      wallet.deposit(10_000_000n, signer).then(
+        () => ({ total: String(wallet.balance().total) }),
+        (error: unknown) => {
+          const { code, message } = error as { code: string; message: string };
+          return { code, message };
+        },
+      ),
+    );
+    await wallet.close();
+    await prover.close();
+    return { ...result, ranOutMs: clocks.longestMs };
   },
 
   /** What the policy has stopped since the page was loaded. */

@@ -1,9 +1,12 @@
 // The page of the stream's browser test: nothing but the client library's events, and how asking ends.
 import { ApiProblem, ClientError, createClient, type Client } from "../../shared/client/index.ts";
+import { ranOut } from "../support/clocks.ts";
 
 export interface Outcome {
   readonly code: string;
   readonly message: string;
+  /** Pauses and limits that ran out meanwhile, all together. */
+  readonly waitedMs: number;
 }
 
 declare global {
@@ -17,15 +20,18 @@ declare global {
 const clientOf = (service: string, token: string): Client =>
   createClient({ baseUrl: service, credential: { sessionProvider: async () => token } });
 
-async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
-  const [code, message] = await work.then(
-    () => ["done", ""] as const,
-    (error: unknown) =>
-      error instanceof ClientError || error instanceof ApiProblem
-        ? ([error.code, error.message] as const)
-        : (["untyped", String(error)] as const),
+async function outcomeOf(work: () => Promise<unknown>): Promise<Outcome> {
+  const { result, clocks } = await ranOut(() =>
+    work().then(
+      () => ["done", ""] as const,
+      (error: unknown) =>
+        error instanceof ClientError || error instanceof ApiProblem
+          ? ([error.code, error.message] as const)
+          : (["untyped", String(error)] as const),
+    ),
   );
-  return { code, message };
+  const [code, message] = result;
+  return { code, message, waitedMs: clocks.totalMs };
 }
 
 export const streams = {
@@ -34,10 +40,10 @@ export const streams = {
     for await (const { kind } of clientOf(service, token).events()) await window.seen(kind);
   },
   async open(service: string, token: string): Promise<Outcome> {
-    return outcomeOf(clientOf(service, token).events().next());
+    return outcomeOf(() => clientOf(service, token).events().next());
   },
   async ask(service: string, token: string): Promise<Outcome> {
-    return outcomeOf(clientOf(service, token).whoami());
+    return outcomeOf(() => clientOf(service, token).whoami());
   },
 };
 window.streams = streams;

@@ -15,6 +15,9 @@ import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
 import type { Outcome } from "./stream-page.ts";
 
+/** The client pauses a few times between tries, all together less than this. */
+const PAUSES_MS = 4_000;
+
 describe("event stream in a browser", function () {
   let money: Money;
   let hub: Hub;
@@ -79,8 +82,9 @@ describe("event stream in a browser", function () {
   const ask = (page: Page, service: string): Promise<Outcome> =>
     page.evaluate(([at, token]) => window.streams.ask(at, token), [service, session] as const);
 
-  function assertUnreachable({ code, message }: Outcome, address: string, cause: string): void {
+  function assertUnreachable({ code, message, waitedMs }: Outcome, address: string, cause: string): void {
     assert.equal(code, "NETWORK", message);
+    assert.ok(waitedMs < PAUSES_MS, `waited for ${waitedMs} ms`);
     assert.ok(message.includes(address) && message.includes(cause), message);
     assert.ok(!message.includes(session));
   }
@@ -130,7 +134,7 @@ describe("event stream in a browser", function () {
     });
     for (const outcome of [await open(page, other), await ask(page, other)]) {
       assert.equal(outcome.code, "UNEXPECTED_ANSWER", outcome.message);
-      assert.ok(outcome.message.includes(other), outcome.message);
+      assert.ok(outcome.message.includes(other) && outcome.waitedMs < PAUSES_MS, outcome.message);
     }
   });
 });

@@ -124,7 +124,7 @@ describe("wallet in a browser", function () {
     }
   });
 
-  it("follows the stream from its own origin; from one that is not registered it says so within seconds", async () => {
+  it("follows the stream from its own origin; from one that is not registered it says so after a few tries", async () => {
     const own = await pageOf(shop);
     assert.equal(
       (await own.page.evaluate((input) => window.cloister.sync(input), await given())).outcome,
@@ -133,7 +133,7 @@ describe("wallet in a browser", function () {
     const other = await pageOf(stranger);
     const refused = await other.page.evaluate((input) => window.cloister.sync(input), await given());
     assert.equal(refused.outcome, "NETWORK");
-    assert.ok(refused.ms < 10_000, `${refused.ms} ms`);
+    assert.ok(refused.waitedMs < 4_000, `waited for ${refused.waitedMs} ms`);
     assert.ok(refused.message.includes(`${baseUrl}/history`), refused.message);
     assert.ok(
       refused.message.includes(`operator developers origins ID --origin ${stranger.url}`),

@@ -105,11 +105,12 @@ describe("operator signer", function () {
   });
 
   it("image propose, admit and list: announced with its source, admitted after the delay by anybody", async () => {
+    const image = imageOf(enclave.measurement);
     const early = await imageCommand("admit");
     assert.match(early.error, /is not proposed/);
+    assert.match((await operator("image", "list", image, ...onPool())).error, /too many words/);
     const source = ["--verifier", "first", "--commit", "0123abcd", "--build", "npm run build-image"];
     const proposed = await imageCommand("propose", ...source);
-    const image = imageOf(enclave.measurement);
     assert.deepEqual(
       [proposed.data["image"], proposed.data["standing"]],
       [image, "proposed"],

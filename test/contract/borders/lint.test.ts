@@ -88,6 +88,11 @@ const PLANTED: readonly Plant[] = [
     code: "export const seen = (at: number): boolean => performance.now() - at < 1_000;",
   },
   {
+    file: "test/elapsed-otherwise.ts",
+    rule: "no-restricted-syntax",
+    code: "export const seen = (step: { ms: number }): boolean => step.ms < 1_000;",
+  },
+  {
     file: "test/memory.ts",
     rule: "no-restricted-syntax",
     code: "export const seen = process.memoryUsage();",

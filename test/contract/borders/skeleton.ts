@@ -193,6 +193,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["shared-runs-in-browsers", "shared/protocol/planted-core.ts", "node:crypto"],
   ["shared-runs-in-browsers", "shared/client/planted-core.ts", "node:fs/promises"],
   ["client-node-is-an-extra", "shared/client/planted-extra.ts", "./node/file-storage.ts"],
+  ["proving-in-its-worker", "shared/client/planted-proving.ts", "./groth16/serving.ts"],
   ["shared-protocol-reach", "shared/protocol/planted-notes.ts", "../notes/note.ts"],
   ["shared-notes-reach", "shared/notes/planted-api.ts", "../api/errors.ts"],
   ["shared-api-reach", "shared/api/planted-notes.ts", "../notes/note.ts"],
@@ -288,6 +289,7 @@ export const PLANTED: readonly Plant[] = VIOLATIONS.map(([rule, file, target], i
 export function plantedFiles(): Map<string, string> {
   return new Map([
     ["shared/circuits/witness.ts", leaf],
+    ["shared/client/groth16/serving.ts", leaf],
     // The way back of the cycle is one of types only; it counts all the same.
     ["scripts/stack/planted-cycle-b.ts", FORMS["type-only import"]("./planted-cycle-a.ts")],
     ...PLANTED.map(({ file, target, form }): [string, string] => [file, FORMS[form](target)]),

@@ -1,5 +1,5 @@
 // What developers write wrong, as one table: each mistake, the code that it ends with, after which waits, and what the
-// words must help with. It is played in Node and in a browser, so it knows nothing but the client library and its stage.
+// words must help with. It is played in Node and in a browser, so it knows nothing but the client library, its stage and clocks.
 import {
   ApiProblem,
   ClientError,
@@ -21,6 +21,7 @@ import {
   type Wallet,
 } from "../../../shared/client/index.ts";
 import type { ErrorCode } from "../../../shared/api/errors.ts";
+import { ranOut } from "../../support/clocks.ts";
 
 /** Plain data, so that a page can be given it. */
 export interface Stage {
@@ -67,26 +68,18 @@ export const LONGEST_CLOCK_MS = 1_000;
 
 export async function play(mistake: Mistake, stage: Stage): Promise<Played> {
   let pausedMs = 0;
-  let ranOutMs = 0;
-  const real = globalThis.setTimeout;
-  const watching = <Given extends unknown[]>(run: (...given: Given) => void, ms = 0, ...given: Given) =>
-    real(() => {
-      ranOutMs = Math.max(ranOutMs, ms);
-      run(...given);
-    }, ms);
-  globalThis.setTimeout = watching as typeof setTimeout;
   const wait = async (ms: number): Promise<void> => void (pausedMs += ms);
-  let ended = { code: "taken", isOurs: false, message: "" };
-  try {
-    await mistake.play({ ...stage, wait });
-  } catch (error) {
-    const isOurs = error instanceof ClientError || error instanceof ApiProblem;
-    const { code = "none", message } = error as { code?: string; message: string };
-    ended = { code, isOurs, message };
-  } finally {
-    globalThis.setTimeout = real;
-  }
-  return { ...ended, pausedMs, ranOutMs };
+  const { result, clocks } = await ranOut(async () => {
+    try {
+      await mistake.play({ ...stage, wait });
+      return { code: "taken", isOurs: false, message: "" };
+    } catch (error) {
+      const isOurs = error instanceof ClientError || error instanceof ApiProblem;
+      const { code = "none", message } = error as { code?: string; message: string };
+      return { code, isOurs, message };
+    }
+  });
+  return { ...result, pausedMs, ranOutMs: clocks.longestMs };
 }
 
 /** The network's own patience: four tries, less than four seconds of pauses. */
