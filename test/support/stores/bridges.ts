@@ -119,6 +119,8 @@ export function bridgeStoreSuite(fresh: () => readonly [BridgeStore, BridgeStore
       }),
     );
     const draft = bridgeDraft(1, {});
+    // Who follows and then reads misses nothing from there on.
+    for (const store of [one, other]) await store.get(draft.id);
     await one.make(draft, LIMITS);
     await until("the new one is heard of", async () => heard.every((lines) => lines.length > 0));
     await other.screen(draft.id, true, 5);

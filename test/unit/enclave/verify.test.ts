@@ -5,6 +5,7 @@ import { buildBn254 } from "../../../enclave/bn254.ts";
 import type { Claim, Verdict } from "../../../enclave/claims.ts";
 import { parseConfiguration } from "../../../enclave/configuration.ts";
 import { buildGroth16, MAX_CLAIMS, type Groth16 } from "../../../enclave/verify.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, mustField, type Field } from "../../../shared/protocol/brands.ts";
 import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
@@ -55,6 +56,8 @@ describe("enclave/verify", function () {
   before(async () => {
     toy = await buildGroth16(keys);
   });
+  // What snarkjs keeps for the next proof would hold the process open.
+  after(releaseCurve);
 
   const aClaim = (changes: Partial<Claim> = {}): Claim => {
     const kind = changes.kind ?? "spend";
