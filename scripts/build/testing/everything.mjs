@@ -8,13 +8,8 @@ import { run } from "./processes.mjs";
 import { bin, ROOT } from "./suites.mjs";
 import { byCost } from "./times.mjs";
 
-/** Their scenarios let real time pass, so nothing else runs beside them. */
+/** Their scenarios let real time pass, so no other file runs beside them. */
 const ALONE = new Set(["seeded"]);
-/**
- * These only compute, and nothing in them depends on time. Beside suites they run one after the other in what those
- * leave idle while they wait for blocks and processes.
- */
-const COMPUTING = new Set(["forge", "lint", "types", "format"]);
 /** What their lines count of is the source, so they are not played from bundles. */
 const MEASURED = "enclave";
 const BUNDLES = path.join(ROOT, ".cloister/build/tests");
@@ -38,10 +33,9 @@ export async function playAll(chosen, groups, { checks, passedOn, scratch, cover
   const isMeasured = (name) => coverage && name === MEASURED;
 
   const checkJob = (name) => async () => {
-    const isBeside = isComputedBeside(name, chosen, ready);
     const began = performance.now();
     const say = isLone ? (text) => process.stdout.write(text) : lineWriter(name);
-    const result = await runCheck([...checks[name], ...passedOn], { say, isIdle: isBeside });
+    const result = await runCheck([...checks[name], ...passedOn], { say });
     results.set(name, { name, ...result, secs: Math.round((performance.now() - began) / 1000) });
   };
   let count = 0;
@@ -74,12 +68,13 @@ export async function playAll(chosen, groups, { checks, passedOn, scratch, cover
         jobOf,
       );
     const named = chosen.filter((name) => name in checks);
-    const beside = named.filter((name) => isComputedBeside(name, chosen, ready));
     const suites = async () => {
       await sideBySide(filesIn(true));
-      await sideBySide([...named.filter((name) => !beside.includes(name)).map(checkJob), ...filesIn(false)]);
+      await sideBySide(filesIn(false));
     };
-    await Promise.all([sideBySide(beside.map(checkJob), 1), suites()]);
+    // Beside files one check at a time. None waits for a moment in which nothing else wants a processor: beside another
+    // program that computes without end there is none.
+    await Promise.all([sideBySide(named.map(checkJob), ready.length > 0 ? 1 : undefined), suites()]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -90,9 +85,6 @@ export async function playAll(chosen, groups, { checks, passedOn, scratch, cover
   }
   return [...results.values()];
 }
-
-const isComputedBeside = (name, chosen, ready) =>
-  COMPUTING.has(name) && (ready.length > 0 || chosen.some((other) => !COMPUTING.has(other)));
 
 /** Inside of the project, since the bundles leave most packages where they are. */
 async function bundlesFolder() {
@@ -123,14 +115,14 @@ function lineWriter(name) {
   };
 }
 
-async function runCheck(args, { say = (text) => process.stdout.write(text), isIdle }) {
+async function runCheck(args, { say = (text) => process.stdout.write(text) }) {
   const lines = [];
   const listen = (text) => {
     say(text);
     lines.push(...text.split("\n"));
     lines.splice(0, lines.length - LAST_WORDS);
   };
-  const { code } = await run(args, { listen, isIdle });
+  const { code } = await run(args, { listen });
   return { isCheck: true, ...(code === 0 ? {} : { broken: lines.join("\n") }) };
 }
 

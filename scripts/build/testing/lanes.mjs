@@ -18,8 +18,8 @@ function pressure() {
 }
 
 /**
- * Runs all jobs, in their order. Two at least on two processors: what runs at idle priority beside them counts in the
- * kernel's figure too. `most` bounds how many.
+ * Runs all jobs, in their order. Two at least on two processors: what else runs on the machine counts in the kernel's
+ * figure too. `most` bounds how many.
  */
 export async function sideBySide(jobs, most = MOST) {
   const least = Math.min(2, availableParallelism(), most);

@@ -1,7 +1,5 @@
 // Processes of the test runner: each in a group of its own that ends with it, and an end for what stands still.
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { constants, setPriority } from "node:os";
 import { ROOT } from "./suites.mjs";
 
 /** Longer than any check takes on a slow machine. A hang must end as a failure, not as a lost machine. */
@@ -20,10 +18,9 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 
 /**
  * Runs `node args` to its end, or ends it and all that is in its group. Resolves to its exit code, and to `why` it was
- * ended. `listen` receives what it says. `isIdle` runs it in time that nobody else wants. `isComplete` says whether nothing
- * is to come.
+ * ended. `listen` receives what it says. `isComplete` says whether nothing is to come.
  */
-export function run(args, { env = {}, listen, isIdle = false, limitMs = LIMIT_MS, isComplete } = {}) {
+export function run(args, { env = {}, listen, limitMs = LIMIT_MS, isComplete } = {}) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
@@ -31,7 +28,6 @@ export function run(args, { env = {}, listen, isIdle = false, limitMs = LIMIT_MS
       stdio: ["ignore", ...(listen === undefined ? ["inherit", "inherit"] : ["pipe", "pipe"])],
       detached: process.platform !== "win32",
     });
-    if (isIdle) yieldToOthers(child.pid);
     for (const stream of listen === undefined ? [] : ["stdout", "stderr"])
       child[stream].setEncoding("utf8").on("data", listen);
     const end = (signal) => {
@@ -64,14 +60,4 @@ export function run(args, { env = {}, listen, isIdle = false, limitMs = LIMIT_MS
       resolve({ code: code ?? 1, why });
     });
   });
-}
-
-/** Where Linux groups processes by session (sched(7), "autogroup"), only the group's own value counts between them. */
-function yieldToOthers(pid) {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
-    writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
-  } catch {
-    // It has ended, or this system has no such groups.
-  }
 }
