@@ -1,19 +1,17 @@
-// Which test files a change has to pass. Those that start chains, browsers or databases take most of the time, so of them:
-// those that depend on something that has changed since the last green gate, and a tenth of the others in turn.
+// Which test files a change has to pass: every one that takes less than five seconds, and of the costly ones, which take three
+// quarters of the time, those that depend on something that has changed since the last green gate, and a tenth of the others in turn.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { isFinal, ROOT } from "./suites.mjs";
+import { costOf } from "./times.mjs";
 import { changedSince, projectFiles, dependenciesOf } from "./sources.mjs";
 
 /** `{ commit, gates }`: the last commit at which `npm run gate` was green, and how many gates were. */
 export const LAST_GREEN = path.join(ROOT, "test/last-green.json");
 
-/** What starts them, and the check that takes as long as they do. */
+/** The check that takes as long as they do. */
 export const FORGE = "scripts/lab/forge.ts";
-export const COSTLY = [
-  ...[FORGE, "scripts/stack/anvil.ts", "scripts/stack/redis-server.ts"],
-  ...["test/support/redis.ts", "test/support/chromium.ts"],
-];
+const COSTLY_SECS = 5;
 /** What decides how every file is played. */
 const AFFECTS_ALL =
   /^(\.ci\/|\.node-version|\.npmrc|package(-lock)?\.json|enclave\/package(-lock)?\.json|tsconfig\.json|scripts\/build\/(testing\/|[\w-]+\.mjs)|test\/support\/(as-modules\.mjs|tally\.cjs|waiting-by-time\.ts))/;
@@ -39,10 +37,11 @@ export function selection(testFiles) {
     turn: last.gates,
     everything,
     exists: (file) => present.has(file),
+    costOf,
   });
 }
 
-export function selected(files, { changed, of, turn, everything, exists }) {
+export function selected(files, { changed, of, turn, everything, exists, costOf }) {
   const shared = changed.find((file) => AFFECTS_ALL.test(file));
   if (shared !== undefined) return everything(`${shared} has changed`);
   const known = new Set(files.flatMap((file) => [...of(file)]));
@@ -53,8 +52,9 @@ export function selected(files, { changed, of, turn, everything, exists }) {
   if (stranger !== undefined)
     return everything(`${stranger} has changed, and which of them depend on it is not known`);
 
+  // One that was never recorded is played until it is.
   const costly = files.filter(
-    (file) => !isAlwaysPlayed(file) && COSTLY.some((source) => of(file).has(source)),
+    (file) => file === FORGE || (!isAlwaysPlayed(file) && costOf(file) >= COSTLY_SECS),
   );
   const touched = new Set(costly.filter((file) => changed.some((one) => of(file).has(one))));
   const others = costly.filter((file) => !touched.has(file)).sort();

@@ -13,6 +13,12 @@ const SLOWER = 5;
 /** `{ secs, cpu }` by file. */
 const times = existsSync(TIMES) ? JSON.parse(readFileSync(TIMES, "utf8")) : {};
 
+/** Seconds, of the clock or of a processor; undefined where it was never recorded. */
+export function costOf(file) {
+  const { secs, cpu } = times[file] ?? {};
+  return secs === undefined ? undefined : Math.max(secs, cpu);
+}
+
 export function limitOf(file) {
   const secs = times[file]?.secs;
   return secs === undefined ? UNKNOWN_LIMIT_MS : Math.max(SHORTEST_LIMIT_MS, SLOWER * secs * 1000);

@@ -1,6 +1,5 @@
 // Which files a change plays: on small trees, and on the project itself.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { PROJECT_ROOT } from "../../../support/tree.ts";
 
@@ -15,7 +14,7 @@ const { dependenciesOf, projectFiles } = (await module("sources.mjs")) as {
   dependenciesOf(files: readonly string[], textOf?: (file: string) => string): DependenciesOf;
   projectFiles(): readonly string[];
 };
-const { selected, COSTLY } = (await module("selection.mjs")) as {
+const { selected } = (await module("selection.mjs")) as {
   selected(
     files: readonly string[],
     facts: {
@@ -24,15 +23,10 @@ const { selected, COSTLY } = (await module("selection.mjs")) as {
       readonly turn: number;
       readonly everything: (why: string) => Selection;
       readonly exists: (file: string) => boolean;
+      readonly costOf: (file: string) => number | undefined;
     },
   ): Selection;
-  readonly COSTLY: readonly string[];
 };
-const { SUITES, filesOf } = (await module("suites.mjs")) as {
-  readonly SUITES: object;
-  filesOf(suite: string, isRelease: boolean): readonly string[];
-};
-
 describe("what a file depends on", () => {
   const of = (tree: Readonly<Record<string, string>>, file: string): readonly string[] =>
     [...dependenciesOf(Object.keys(tree), (name) => tree[name]!)(file)].sort();
@@ -98,25 +92,28 @@ describe("what a change plays", () => {
   const RULES = "test/contract/borders/rules.test.ts";
   const costly = Array.from({ length: 25 }, (_, i) => `test/e2e/${String(i)}.test.ts`);
   const ENCLAVE = "test/unit/enclave/init.test.ts";
-  const files = [...costly, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts", ENCLAVE, RULES];
+  const NEW = "test/e2e/never-recorded.test.ts";
+  const files = [...costly, NEW, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts", ENCLAVE, RULES];
   const of: DependenciesOf = (file) =>
     new Set([
       file,
       ...(file.includes("cheap") ? ["proxy/cheap.ts"] : [CHAIN]),
       ...(file === costly[3] ? ["proxy/three.ts"] : []),
     ]);
+  const costOf = (file: string): number | undefined =>
+    file === NEW ? undefined : file.includes("cheap") ? 4.9 : 5;
   const played = (
     changed: readonly string[],
     turn = 0,
     exists = (_file: string) => true,
   ): readonly string[] => {
     const everything = (why: string): Selection => ({ isPlayed: () => true, why });
-    const { isPlayed } = selected(files, { changed, of, turn, everything, exists });
+    const { isPlayed } = selected(files, { changed, of, turn, everything, exists, costOf });
     return files.filter(isPlayed);
   };
   const always = files.slice(costly.length);
 
-  it("the costly files that depend on it, every cheap one, every one about money, every one of the enclave and every rule", () => {
+  it("the costly files that depend on it, every cheap one, what was never recorded, every one about money, every one of the enclave and every rule", () => {
     for (const changed of ["proxy/three.ts", costly[3]!]) {
       const got = played([changed]);
       for (const file of [costly[3]!, ...always]) assert.ok(got.includes(file), file);
@@ -151,17 +148,5 @@ describe("what a change plays", () => {
       played(["shared/gone.json"], 0, (file) => file !== "shared/gone.json"),
       files,
     );
-  });
-
-  it("knows the costly ones by files that exist", () => {
-    for (const file of COSTLY) assert.ok(existsSync(path.join(PROJECT_ROOT, file)), file);
-    const all = Object.keys(SUITES).flatMap((suite) => filesOf(suite, false));
-    const starting = /startAnvil|startTestStack|startRedis|startBrowser/;
-    const dependencies = dependenciesOf(projectFiles());
-    for (const file of all.filter((one) => starting.test(readFileSync(path.join(PROJECT_ROOT, one), "utf8"))))
-      assert.ok(
-        COSTLY.some((one) => dependencies(file).has(one)),
-        file,
-      );
   });
 });
