@@ -1,5 +1,6 @@
 // Which files a change plays: on small trees, and on the project itself.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { PROJECT_ROOT } from "../../../support/tree.ts";
 
@@ -27,6 +28,8 @@ const { selected } = (await module("selection.mjs")) as {
     },
   ): Selection;
 };
+const { costOf } = (await module("times.mjs")) as { costOf(file: string): number | undefined };
+
 describe("what a file depends on", () => {
   const of = (tree: Readonly<Record<string, string>>, file: string): readonly string[] =>
     [...dependenciesOf(Object.keys(tree), (name) => tree[name]!)(file)].sort();
@@ -100,7 +103,7 @@ describe("what a change plays", () => {
       ...(file.includes("cheap") ? ["proxy/cheap.ts"] : [CHAIN]),
       ...(file === costly[3] ? ["proxy/three.ts"] : []),
     ]);
-  const costOf = (file: string): number | undefined =>
+  const costs = (file: string): number | undefined =>
     file === NEW ? undefined : file.includes("cheap") ? 4.9 : 5;
   const played = (
     changed: readonly string[],
@@ -108,7 +111,7 @@ describe("what a change plays", () => {
     exists = (_file: string) => true,
   ): readonly string[] => {
     const everything = (why: string): Selection => ({ isPlayed: () => true, why });
-    const { isPlayed } = selected(files, { changed, of, turn, everything, exists, costOf });
+    const { isPlayed } = selected(files, { changed, of, turn, everything, exists, costOf: costs });
     return files.filter(isPlayed);
   };
   const always = files.slice(costly.length);
@@ -148,5 +151,14 @@ describe("what a change plays", () => {
       played(["shared/gone.json"], 0, (file) => file !== "shared/gone.json"),
       files,
     );
+  });
+
+  it("by the longer of clock and processor, as it was recorded", () => {
+    const recorded = JSON.parse(readFileSync(path.join(PROJECT_ROOT, "test/times.json"), "utf8")) as Readonly<
+      Record<string, { readonly secs: number; readonly cpu: number }>
+    >;
+    for (const [file, { secs, cpu }] of Object.entries(recorded))
+      assert.equal(costOf(file), Math.max(secs, cpu), file);
+    assert.equal(costOf("test/e2e/never-recorded.test.ts"), undefined);
   });
 });
