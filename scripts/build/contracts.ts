@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
 import { format } from "prettier";
 
 const HELP = `Usage: tsx scripts/build/contracts.ts [--force] [--check]
@@ -55,8 +56,8 @@ const SETTINGS = {
   viaIR: true,
   evmVersion: "cancun",
   metadata: { appendCBOR: false, bytecodeHash: "none" },
-  outputSelection: { "*": { "*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"] } },
 } as const;
+const OUTPUTS = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"];
 
 /** EIP-170. */
 const MAX_CODE_BYTES = 24_576;
@@ -113,21 +114,17 @@ export async function buildContracts({ force = false, check = false } = {}): Pro
   return true;
 }
 
+/** What is deployed, and what is for development and tests, takes as long: one beside the other. */
 async function compile(sources: ReadonlyMap<string, string>): Promise<Map<string, Artifact>> {
-  // Loaded here: the compiler is 9 MB of wasm and a build that has nothing to do must not pay for it.
-  const { default: solc } = await import("solc");
-  const input = {
-    language: "Solidity",
-    sources: Object.fromEntries([...sources].map(([file, content]) => [file, { content }])),
-    settings: SETTINGS,
-  };
-  const output = JSON.parse(solc.compile(JSON.stringify(input))) as CompilerOutput;
-  const messages = output.errors ?? [];
-  for (const { formattedMessage } of messages) console.error(formattedMessage);
-  if (messages.length > 0) throw new Error(`solc: ${String(messages.length)} errors or warnings, see above`);
+  const files = [...sources.keys()];
+  const halves = [files.filter(isDeployed), files.filter((file) => !isDeployed(file))];
+  const outputs = await Promise.all(halves.map((half) => compileHalf(sources, half)));
+  const messages = new Set(outputs.flatMap(({ errors = [] }) => errors.map((one) => one.formattedMessage)));
+  for (const message of messages) console.error(message);
+  if (messages.size > 0) throw new Error(`solc: ${String(messages.size)} errors or warnings, see above`);
 
   const artifacts = new Map<string, Artifact>();
-  for (const [file, contracts] of Object.entries(output.contracts ?? {})) {
+  for (const [file, contracts] of outputs.flatMap((output) => Object.entries(output.contracts ?? {}))) {
     for (const [name, { abi, evm }] of Object.entries(contracts)) {
       // Artifacts are found by name alone, so a second one would silently replace the first.
       if (artifacts.has(name)) throw new Error(`two contracts are called ${name}, one in ${file}`);
@@ -138,6 +135,34 @@ async function compile(sources: ReadonlyMap<string, string>): Promise<Map<string
     }
   }
   return artifacts;
+}
+
+const isDeployed = (file: string): boolean =>
+  file.startsWith("shared/contracts/") && !file.startsWith("shared/contracts/dev/");
+
+/** Of all sources, so that the code does not depend on how they are divided, the outputs of these. */
+function compileHalf(
+  sources: ReadonlyMap<string, string>,
+  files: readonly string[],
+): Promise<CompilerOutput> {
+  const input = {
+    language: "Solidity",
+    sources: Object.fromEntries([...sources].map(([file, content]) => [file, { content }])),
+    settings: {
+      ...SETTINGS,
+      outputSelection: Object.fromEntries(files.map((file) => [file, { "*": OUTPUTS }])),
+    },
+  };
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(path.join(ROOT, "scripts/build/solc-thread.mjs"), {
+      workerData: JSON.stringify(input),
+      // It needs no loader of TypeScript.
+      execArgv: [],
+    });
+    thread.once("message", (text: string) => resolve(JSON.parse(text) as CompilerOutput));
+    thread.once("error", reject);
+    thread.once("exit", () => reject(new Error("solc ended without an answer")));
+  });
 }
 
 /** What shared/contracts/abi.ts has to be, from the compiler's output. */
@@ -168,7 +193,7 @@ async function fingerprint(sources: ReadonlyMap<string, string>): Promise<string
     await readFile(path.join(ROOT, "node_modules", "solc", "package.json"), "utf8"),
   ) as { version: string };
   const hash = createHash("sha256").update(
-    JSON.stringify([compiler.version, SETTINGS, PUBLISHED, [...sources]]),
+    JSON.stringify([compiler.version, SETTINGS, OUTPUTS, PUBLISHED, [...sources]]),
   );
   const outputs = (await outputFiles()).map((file) => path.join(OUTPUT, file));
   for (const file of [ABI_FILE, ...outputs])
