@@ -11,7 +11,7 @@ import { counted, playAll } from "./testing/everything.mjs";
 import { playFile } from "./testing/play.mjs";
 import { ageOf, readReleased } from "./testing/released.mjs";
 import { FORGE, selection } from "./testing/selection.mjs";
-import { CHECK_NAMES, checksOf, filesOf, ROOT, SUITES } from "./testing/suites.mjs";
+import { CHECK_NAMES, checksOf, filesOf, formatOf, ROOT, SUITES } from "./testing/suites.mjs";
 import { TIMES, withRecords } from "./testing/times.mjs";
 import { filesToPlayAgain, reportOf, unsteadyLine, withSecondRecords } from "./testing/verdict.mjs";
 
@@ -83,10 +83,12 @@ async function main(argv) {
     const coverage = flags.has("--all") || flags.has("--coverage");
     const groups = groupsOf(chosen, files, hasAllFiles);
     const isLanding = flags.has("--all") && names.length === 0 && !isRelease;
-    const { isPlayed, why } = isLanding
+    const { isPlayed, why, changed } = isLanding
       ? selection(groups.flatMap((group) => group.files))
       : { isPlayed: () => true, why: "what was named" };
     if (isLanding) console.log(`played: ${why}`);
+    // The form of a file is its own matter: the others had theirs at the last green commit.
+    if (changed !== undefined) checks.format = formatOf(changed);
     for (const group of groups) group.files = group.files.filter(isPlayed);
     const first = await playAll(
       chosen.filter((name) => name !== "forge" || isPlayed(FORGE)),

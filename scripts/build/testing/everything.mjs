@@ -72,8 +72,8 @@ export async function playAll(chosen, groups, { checks, passedOn, scratch, cover
       await sideBySide(filesIn(true));
       await sideBySide(filesIn(false));
     };
-    // Beside files one check at a time. None waits for a moment in which nothing else wants a processor: beside another
-    // program that computes without end there is none.
+    // Beside files one check at a time, at the same priority: beside another program that computes without end, one of a
+    // lower priority would get nothing.
     await Promise.all([sideBySide(named.map(checkJob), ready.length > 0 ? 1 : undefined), suites()]);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -115,7 +115,7 @@ function lineWriter(name) {
   };
 }
 
-async function runCheck(args, { say = (text) => process.stdout.write(text) }) {
+async function runCheck(args, { say }) {
   const lines = [];
   const listen = (text) => {
     say(text);

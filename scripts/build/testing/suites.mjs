@@ -68,6 +68,11 @@ const forge = (cases, campaigns) => [
   ...["--fuzz-runs", String(cases), "--invariant-runs", String(campaigns)],
 ];
 
+/** There is always one to look at. */
+export const formatOf = (files) => [
+  ...[bin("prettier/bin/prettier.cjs"), "--check", "--ignore-unknown", "package.json", ...files],
+];
+
 const CHECKS = {
   lint: [bin("eslint/bin/eslint.js"), ".", "--max-warnings=0"],
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],

@@ -8,6 +8,7 @@ type DependenciesOf = (file: string) => ReadonlySet<string>;
 interface Selection {
   isPlayed(file: string): boolean;
   readonly why: string;
+  readonly changed?: readonly string[];
 }
 const module = (name: string): Promise<unknown> =>
   import(path.join(PROJECT_ROOT, "scripts/build/testing", name));
@@ -104,7 +105,7 @@ describe("what a change plays", () => {
       ...(file === costly[3] ? ["proxy/three.ts"] : []),
     ]);
   const costs = (file: string): number | undefined =>
-    file === NEW ? undefined : file.includes("cheap") ? 4.9 : 5;
+    file === NEW ? undefined : file.includes("cheap") ? 1.9 : 2;
   const played = (
     changed: readonly string[],
     turn = 0,
@@ -151,6 +152,14 @@ describe("what a change plays", () => {
       played(["shared/gone.json"], 0, (file) => file !== "shared/gone.json"),
       files,
     );
+  });
+
+  it("the form of what has changed and is there, and of everything where everything is played", () => {
+    const everything = (why: string): Selection => ({ isPlayed: () => true, why });
+    const parts = { of, turn: 0, everything, exists: (file: string) => file !== "a.md", costOf: costs };
+    const changedOf = (...changed: string[]) => selected(files, { ...parts, changed }).changed;
+    assert.deepEqual(changedOf("README.md", "a.md", "proxy/three.ts"), ["README.md", "proxy/three.ts"]);
+    assert.equal(changedOf("README.md", ".prettierrc"), undefined);
   });
 
   it("by the longer of clock and processor, as it was recorded", () => {
