@@ -33,7 +33,7 @@ export const MUTATIONS: readonly Mutation[] = Object.entries(WAYS).flatMap(([fil
 /** What the builder of the contracts reads. */
 const COPIED = [
   ...["shared/contracts", "test/support/contracts"],
-  ...["package.json", "tsconfig.json", "scripts/build/contracts.ts"],
+  ...["package.json", "tsconfig.json", "scripts/build/contracts.ts", "scripts/build/solc-thread.mjs"],
 ];
 
 /** Builds the pool with that one edit; the folder of its compiled contracts, from the project's root. */
