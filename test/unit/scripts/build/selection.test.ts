@@ -29,7 +29,10 @@ const { selected } = (await module("selection.mjs")) as {
     },
   ): Selection;
 };
-const { costOf } = (await module("times.mjs")) as { costOf(file: string): number | undefined };
+const { costOf, limitOf } = (await module("times.mjs")) as {
+  costOf(file: string): number | undefined;
+  limitOf(file: string): number;
+};
 
 describe("what a file depends on", () => {
   const of = (tree: Readonly<Record<string, string>>, file: string): readonly string[] =>
@@ -169,5 +172,20 @@ describe("what a change plays", () => {
     for (const [file, { secs, cpu }] of Object.entries(recorded))
       assert.equal(costOf(file), Math.max(secs, cpu), file);
     assert.equal(costOf("test/e2e/never-recorded.test.ts"), undefined);
+  });
+
+  it("in the release check for half an hour, since that plays more than what was recorded", () => {
+    const before = process.env["CLOISTER_RELEASE"];
+    const limitIn = (release: string): number => {
+      process.env["CLOISTER_RELEASE"] = release;
+      return limitOf("test/faults/seeded/seeded.test.ts");
+    };
+    try {
+      assert.equal(limitIn("1"), 1_800_000);
+      assert.ok(limitIn("0") < 1_000_000);
+    } finally {
+      if (before === undefined) delete process.env["CLOISTER_RELEASE"];
+      else process.env["CLOISTER_RELEASE"] = before;
+    }
   });
 });
