@@ -5,6 +5,7 @@ import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promise
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { Interface, type JsonFragment } from "ethers";
 import { format } from "prettier";
 
 const HELP = `Usage: tsx scripts/build/contracts.ts [--force] [--check]
@@ -62,23 +63,14 @@ const OUTPUTS = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"];
 /** EIP-170. */
 const MAX_CODE_BYTES = 24_576;
 
-export interface AbiEntry {
-  readonly type: string;
-  readonly name?: string;
-  readonly inputs?: readonly unknown[];
-  readonly outputs?: readonly unknown[];
-  readonly stateMutability?: string;
-  readonly anonymous?: boolean;
-}
-
 export interface Artifact {
-  readonly abi: readonly AbiEntry[];
+  readonly abi: readonly JsonFragment[];
   /** Creation code, `0x` and hex. Empty (`0x`) for interfaces. */
   readonly bytecode: string;
 }
 
 interface Compiled {
-  readonly abi: readonly AbiEntry[];
+  readonly abi: readonly JsonFragment[];
   readonly evm: Readonly<Record<"bytecode" | "deployedBytecode", { readonly object: string }>>;
 }
 
@@ -165,11 +157,11 @@ function compileHalf(
   });
 }
 
-/** What shared/contracts/abi.ts has to be, from the compiler's output. */
-export async function abiFileText(abiOf: (contract: string) => readonly AbiEntry[]): Promise<string> {
+/** What shared/contracts/abi.ts has to be, from the compiler's output: a line of ethers' human-readable form for each entry. */
+export async function abiFileText(abiOf: (contract: string) => readonly JsonFragment[]): Promise<string> {
   const constants = PUBLISHED.map(
     ({ constant, contract, comment }) =>
-      `/** ${comment} */\nexport const ${constant} = ${JSON.stringify(abiOf(contract))} as const;\n`,
+      `/** ${comment} */\nexport const ${constant} = ${JSON.stringify(new Interface(abiOf(contract)).format())};\n`,
   );
   const text = `// Written by scripts/build/contracts.ts from the compiler's output; do not edit.\n\n${constants.join("\n")}`;
   return format(text, { parser: "typescript", printWidth: 110, trailingComma: "all" });

@@ -43,15 +43,13 @@ export const SECOND_DOMAIN = 6;
 export const ATTESTERS = [attester(0), attester(1)];
 
 /** A fault by the name that its selector has in pool, forwarders or CCTP; the latter's words. */
-const ERRORS = Interface.from([
-  ...new Map(
-    [...POOL_ABI, ...FORWARDERS_ABI]
-      .filter(({ type }) => type === "error")
-      .map((entry) => [(entry as { name: string }).name + JSON.stringify(entry.inputs), entry]),
-  ).values(),
-  "error Refused(address account)",
-]);
-const EVENTS = Interface.from([...POOL_ABI, ...FORWARDERS_ABI].filter(({ type }) => type === "event"));
+const ERRORS = new Interface([...fragmentsOf("error"), "error Refused(address account)"]);
+const EVENTS = new Interface(fragmentsOf("event"));
+
+function fragmentsOf(type: "error" | "event"): string[] {
+  const fragments = new Set([...POOL_ABI, ...FORWARDERS_ABI]);
+  return [...fragments].filter((fragment) => fragment.startsWith(`${type} `));
+}
 
 export interface Fault {
   readonly error: string;

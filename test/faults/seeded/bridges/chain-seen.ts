@@ -10,7 +10,7 @@ import type { Act, ChainSeen, ChainTotals } from "./observations.ts";
 import type { LaneChain } from "./lane-chain.ts";
 import type { BridgeFacts, ChainFacts, PlaceName } from "./world.ts";
 
-const isEvent = ({ type }: { readonly type: string }): boolean => type === "event";
+const isEvent = (fragment: string): boolean => fragment.startsWith("event ");
 const TOKEN = new Interface([
   "event Transfer(address indexed from, address indexed to, uint256 value)",
   "function balanceOf(address) view returns (uint256)",
