@@ -15,15 +15,10 @@ import { playExamples } from "./examples/play.ts";
 const HELP = `Usage: npm run examples [-- --help]
 
 Starts both networks, the first with its bridges, in a folder of their own, asks each endpoint with real proofs, and writes requests and answers
-into shared/api/examples.ts, where the OpenAPI document takes its examples from. Stops and forgets the networks.
+into shared/api/examples.json, where the OpenAPI document takes its examples from. Stops and forgets the networks.
 Takes about two minutes; run it after a change of the interface, of the circuits or of the contracts.`;
 
-const FILE = fileURLToPath(new URL("../../shared/api/examples.ts", import.meta.url));
-const HEAD = `/** Written by \`npm run examples\` from what a running service answered; not by hand. Holds no credential. */
-import type { Example } from "./example.ts";
-
-/** By the names of ENDPOINTS. */
-export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = `;
+const FILE = fileURLToPath(new URL("../../shared/api/examples.json", import.meta.url));
 const FREE = { proxy: 0, chain: 0 };
 
 async function record(parties: Parties): Promise<void> {
@@ -40,9 +35,9 @@ async function record(parties: Parties): Promise<void> {
       say: console.log,
     }),
   );
-  const text = `${HEAD}${JSON.stringify(await playExamples(stack, prover))};\n`;
+  const text = JSON.stringify(await playExamples(stack, prover));
   const style = await resolveConfig(FILE);
-  await writeFile(FILE, await format(text, { ...style, parser: "typescript" }));
+  await writeFile(FILE, await format(text, { ...style, parser: "json" }));
   console.log(`Wrote ${FILE}.`);
   await parties.stop();
 }

@@ -6,8 +6,7 @@ import type * as z from "./zod.ts";
 import { EVENT_ID, EVENTS } from "./data.ts";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint, type EndpointName } from "./endpoints.ts";
 import { problem } from "./errors.ts";
-import type { Example } from "./example.ts";
-import { EXAMPLES } from "./examples.ts";
+import { EXAMPLES, type Example } from "./examples.ts";
 import {
   answersOf,
   eventName,

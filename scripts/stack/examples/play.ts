@@ -13,7 +13,7 @@ import {
   type Wallet,
 } from "../../../shared/client/index.ts";
 import type { EndpointName } from "../../../shared/api/endpoints.ts";
-import { PLACEHOLDERS, type Example } from "../../../shared/api/example.ts";
+import { PLACEHOLDERS, type Example } from "../../../shared/api/examples.ts";
 import type { AttestResponse, Ticket } from "../../../shared/api/transactions.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
 import { EXAMPLE_APP, startExampleIdentity } from "../identity/example.ts";

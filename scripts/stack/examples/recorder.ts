@@ -2,7 +2,7 @@
  * Asks a running service and keeps what was asked and answered, without its credentials. Development only:
  * what it keeps becomes public.
  */
-import type { Example } from "../../../shared/api/example.ts";
+import type { Example } from "../../../shared/api/examples.ts";
 import { ENDPOINTS, type EndpointName } from "../../../shared/api/endpoints.ts";
 
 export interface Asked extends Omit<Example, "response"> {

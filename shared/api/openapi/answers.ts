@@ -3,7 +3,7 @@ import type * as z from "../zod.ts";
 import { EVENTS } from "../data.ts";
 import type { Endpoint } from "../endpoints.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode, type Problem } from "../errors.ts";
-import type { Example } from "../example.ts";
+import type { Example } from "../examples.ts";
 import { refer, type Components, type Json } from "./components.ts";
 
 export const JSON_TYPE = "application/json";

@@ -2,8 +2,7 @@
 // the form that the document promises, and no credential is in them.
 import assert from "node:assert/strict";
 import { ENDPOINTS, type Endpoint, type EndpointName } from "../../../shared/api/endpoints.ts";
-import { PLACEHOLDERS, type Example } from "../../../shared/api/example.ts";
-import { EXAMPLES } from "../../../shared/api/examples.ts";
+import { EXAMPLES, PLACEHOLDERS, type Example } from "../../../shared/api/examples.ts";
 import { document, resolve, schemaFault, type MediaType } from "../../support/documented.ts";
 
 /** The document would be its own example; bytes are none. */
