@@ -13,26 +13,6 @@ const TOP_LEVEL = new Set([
   ...["enclave", "proxy", "shared", "scripts", "test"],
 ]);
 
-/** Code and data that both sides agree on; a new folder needs import rules first. */
-const SHARED_FOLDERS = [
-  ...["altchain", "api", "circuits", "client", "contracts", "dashboard", "notes", "protocol", "types"],
-];
-/** Each with its place in the order of the rooms. */
-const SCRIPT_ROOMS = ["build", "lab", "product", "stack", "wallet-page"];
-const TEST_FOLDERS = [
-  "adversarial",
-  "bench",
-  "boot",
-  "browser",
-  "cluster",
-  "contract",
-  "e2e",
-  "faults",
-  "forge",
-  "support",
-  "unit",
-];
-
 /** The whole trusted dependency list. A new name here is a decision of two people. */
 const ENCLAVE_PACKAGES = ["@noble/curves", "@noble/hashes"];
 const MAX_ENCLAVE_PACKAGES = 2;
@@ -58,17 +38,23 @@ function committedFiles(): string[] {
   return listed.split("\0").filter((file) => file !== "" && existsSync(path.join(PROJECT_ROOT, file)));
 }
 
-/** Entries of proxy/ that no row of the import order names. */
-function outsideTheRows(proxy: string): string[] {
-  const rows = new Set(
+/** What the rules whose names begin so are about, such as the rows of the proxy's order. */
+const ruledBy = (prefix: string, suffix = ""): Set<string> =>
+  new Set(
     ruleNames()
-      .filter((name) => name.startsWith("order-"))
-      .map((name) => name.slice("order-".length))
-      // On top of all rows, so there is no rule about it.
-      .concat("main.ts"),
+      .filter((name) => name.startsWith(prefix) && name.endsWith(suffix))
+      .map((name) => name.slice(prefix.length, name.length - suffix.length)),
   );
-  return readdirSync(proxy).filter((name) => !rows.has(name) && name !== "README.md");
+/** Entries of proxy/ that no row of the import order names. On top of all rows is main.ts, so there is no rule about it. */
+function outsideTheRows(proxy: string): string[] {
+  const rows = ruledBy("order-").add("main.ts").add("README.md");
+  return readdirSync(proxy).filter((name) => !rows.has(name));
 }
+
+const { SUITES, filesOf } = (await import(path.join(PROJECT_ROOT, "scripts/build/testing/suites.mjs"))) as {
+  readonly SUITES: object;
+  filesOf(suite: string, isRelease: boolean): readonly string[];
+};
 
 describe("borders: folders", () => {
   it("the top level holds only what the layout names, and dotfiles", () => {
@@ -98,34 +84,28 @@ describe("borders: folders", () => {
     }
   });
 
-  it("shared/ and test/ hold only known folders", () => {
-    const folders = (part: string) =>
-      readdirSync(path.join(PROJECT_ROOT, part), { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map((entry) => entry.name);
-    assert.deepEqual(
-      folders("shared").filter((name) => !SHARED_FOLDERS.includes(name)),
-      [],
+  it("every program of shared/ lies in a folder whose reach a rule limits", () => {
+    const ruled = ruledBy("shared-", "-reach");
+    const programs = committedFiles().filter(
+      (file) => /^shared\/.*\.[cm]?[jt]sx?$/.test(file) && !file.endsWith(".d.ts"),
     );
     assert.deepEqual(
-      folders("test").filter((name) => !TEST_FOLDERS.includes(name)),
+      programs.filter((file) => !ruled.has(file.split("/")[1] ?? "")),
       [],
     );
   });
 
-  it("every file of scripts/ lies in one of its rooms", () => {
-    assert.deepEqual(readdirSync(path.join(PROJECT_ROOT, "scripts")).sort(), SCRIPT_ROOMS);
+  it("every file of scripts/ lies in one of its rooms, which are in an order", () => {
+    const rooms = ruledBy("scripts-");
+    const others = readdirSync(path.join(PROJECT_ROOT, "scripts")).filter((name) => !rooms.has(name));
+    // On top of all rooms, so there is no rule about it.
+    assert.deepEqual(others, ["lab"]);
   });
 
-  it("shared/types holds declarations only, circuits no program, contracts only the ABI", () => {
-    const files = committedFiles();
-    const programs = files.filter(
-      (file) =>
-        /^shared\/(types|circuits|contracts)\//.test(file) &&
-        /\.[cm]?[jt]sx?$/.test(file) &&
-        !file.endsWith(".d.ts"),
-    );
-    assert.deepEqual(programs, ["shared/contracts/abi.ts"]);
+  it("every test file belongs to exactly one suite", () => {
+    const played = Object.keys(SUITES).flatMap((suite) => filesOf(suite, true));
+    const all = committedFiles().filter((file) => file.startsWith("test/") && file.endsWith(".test.ts"));
+    assert.deepEqual(played.sort(), all.sort());
   });
 });
 
