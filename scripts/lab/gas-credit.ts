@@ -21,7 +21,7 @@ export async function measureCredits(
   token: Contract,
 ): Promise<Record<string, number>> {
   const { address } = await deployContract(sender, "ConfigurableSource", []);
-  const source = new Contract(address, (await loadArtifact("ConfigurableSource")).abi as never, sender);
+  const source = new Contract(address, (await loadArtifact("ConfigurableSource")).abi, sender);
   await transact(token, "mint", address, 10n ** 12n);
   const credit = async (count: number): Promise<number> => {
     const notes = Array.from({ length: count }, () => ({

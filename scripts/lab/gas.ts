@@ -186,7 +186,7 @@ async function measureTree(sender: Signer): Promise<Record<string, number>> {
   const perLeaf = async (count: number): Promise<number> => {
     const nodes = Array.from({ length: digits.reduce((sum, digit) => sum + digit) }, randomField);
     const leaves = Array.from({ length: count }, randomField);
-    const data = new Interface(abi as never).encodeFunctionData("append", [nodes, fromIndex, leaves]);
+    const data = new Interface(abi).encodeFunctionData("append", [nodes, fromIndex, leaves]);
     const receipt = await (await sender.sendTransaction({ to, data })).wait();
     return Number(receipt!.gasUsed) / count;
   };

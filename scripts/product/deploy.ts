@@ -190,7 +190,7 @@ export async function deployContract(
   args: readonly unknown[],
 ): Promise<Deployed> {
   const { abi, bytecode } = await loadArtifact(name);
-  const factory = new ContractFactory(abi as never, bytecode, wallet);
+  const factory = new ContractFactory(abi, bytecode, wallet);
   const contract = await factory.deploy(...args);
   const receipt = await contract.deploymentTransaction()?.wait();
   const address = asAddress(receipt?.contractAddress);

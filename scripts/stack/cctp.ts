@@ -72,7 +72,7 @@ async function tell(
   ...args: unknown[]
 ): Promise<void> {
   const { abi } = await loadArtifact(name);
-  const contract = new Contract(address, abi as never, sender);
+  const contract = new Contract(address, abi, sender);
   const sent = (await contract.getFunction(call)(...args)) as ContractTransactionResponse;
   await sent.wait();
 }

@@ -75,7 +75,7 @@ describe("P12 a swap gives at least its floor, or nothing happens", function () 
     venueAddress = (await deployContract(field.owner, "ConfigurableExecutor", [])).address;
     venue = new Contract(
       venueAddress,
-      (await loadArtifact("ConfigurableExecutor")).abi as never,
+      (await loadArtifact("ConfigurableExecutor")).abi,
       field.owner,
     );
 

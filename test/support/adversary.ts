@@ -139,7 +139,7 @@ export class Battlefield {
     const owner = await provider.getSigner(0);
     const usdcAddress = (await deployTestUsdc(owner)).address;
     const pool = await deployPoolFor(owner, [signer, ...beside], usdcAddress);
-    const usdc = new Contract(usdcAddress, (await loadArtifact("TestUSDC")).abi as never, owner);
+    const usdc = new Contract(usdcAddress, (await loadArtifact("TestUSDC")).abi, owner);
     const home = { chainId: BigInt(chain.chainId), pool: mustAddress(await pool.getAddress()) };
     const parts = {
       chain,

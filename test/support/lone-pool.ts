@@ -73,7 +73,7 @@ export class LonePool {
       assets: [asset],
       minimumCaps: [minimumCap],
     });
-    const usdc = new Contract(asset, (await loadArtifact("TestUSDC")).abi as never, owner);
+    const usdc = new Contract(asset, (await loadArtifact("TestUSDC")).abi, owner);
     const keyHashes = await committedKeyHashes();
     return new LonePool({ ...{ anvil, provider, pool: address, block, asset, keyHashes, prover }, usdc });
   }

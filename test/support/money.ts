@@ -211,7 +211,7 @@ export class Money {
       assets: [usdc.address],
       guardian: asAddress(owner.address)!,
     });
-    const contract = new Contract(usdc.address, (await loadArtifact("TestUSDC")).abi as never, owner);
+    const contract = new Contract(usdc.address, (await loadArtifact("TestUSDC")).abi, owner);
     return new Money(
       folder,
       anvil,

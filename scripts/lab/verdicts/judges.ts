@@ -114,7 +114,7 @@ export async function openChain(
       for (const kind of KIND_NAMES) verifiers.push(await bend(provider, deployed[kind]));
     }
     const { address } = await deployContract(owner, "JudgingHarness", [verifiers]);
-    const abi = new Interface((await loadArtifact("JudgingHarness")).abi as never);
+    const abi = new Interface((await loadArtifact("JudgingHarness")).abi);
     return { judge: async (cases) => judgeOn(provider, address, abi, cases), stop };
   } catch (error) {
     await stop();

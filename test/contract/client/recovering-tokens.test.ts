@@ -22,7 +22,7 @@ describe("recovery of tokens that nobody waits for", function () {
     stage = await RecoveryStage.open();
     const owner = await stage.lone.provider.getSigner(0);
     stray = (await deployTestUsdc(owner)).address;
-    token = new Contract(stray, (await loadArtifact("TestUSDC")).abi as never, owner);
+    token = new Contract(stray, (await loadArtifact("TestUSDC")).abi, owner);
   });
   after(() => (stage as RecoveryStage | undefined)?.stop());
 

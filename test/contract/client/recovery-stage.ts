@@ -176,7 +176,7 @@ export class RecoveryStage {
     const provider = chain === "home" ? this.lone.provider : this.second;
     const { usdc } = this.#cctp[chain === "home" ? 0 : 1]!;
     const { abi } = await loadArtifact("TestUSDC");
-    const token = new Contract(usdc, abi as never, await provider.getSigner(0));
+    const token = new Contract(usdc, abi, await provider.getSigner(0));
     await ((await token.getFunction("mint")(to, amount)) as { wait(): Promise<unknown> }).wait();
   }
 

@@ -121,7 +121,7 @@ describe("forwarders: addresses", function () {
       const { abi } = await loadArtifact("Vault");
       for (const address of [vault, implementation]) {
         for (const n of [0, 5]) {
-          const contract = new Contract(address, abi as never, await stage.home.account(n));
+          const contract = new Contract(address, abi, await stage.home.account(n));
           const data = stage.home.usdc.interface.encodeFunctionData("transfer", [
             stage.home.owner.address,
             1n,

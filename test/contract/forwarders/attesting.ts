@@ -49,7 +49,7 @@ export async function deliver(
   { message, attestation }: Attested,
 ): Promise<ContractTransactionReceipt> {
   const { abi } = await loadArtifact("MessageTransmitterV2");
-  const transmitter = new Contract(place.cctp.transmitter, abi as never, await place.account(7));
+  const transmitter = new Contract(place.cctp.transmitter, abi, await place.account(7));
   return (await transmitter.getFunction("receiveMessage")(message, attestation)).wait();
 }
 

@@ -35,7 +35,7 @@ describe("CCTP's stand-in", function () {
   });
 
   const contract = async (name: string, address: Address): Promise<Contract> =>
-    new Contract(address, (await loadArtifact(name)).abi as never, here.owner);
+    new Contract(address, (await loadArtifact(name)).abi, here.owner);
   const told = async (name: string, address: Address, call: string, ...args: unknown[]): Promise<void> => {
     await (await (await contract(name, address)).getFunction(call)(...args)).wait();
   };

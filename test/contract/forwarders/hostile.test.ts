@@ -25,7 +25,7 @@ describe("forwarders: hostile parties", function () {
     hostile = await stage.home.deploy("HostileParty");
     party = mustAddress(hostile.target as string);
     asset = stage.world.moreAssets[0]!;
-    token = new Contract(asset, (await loadArtifact("ConfigurableToken")).abi as never, stage.home.owner);
+    token = new Contract(asset, (await loadArtifact("ConfigurableToken")).abi, stage.home.owner);
     [victim] = await stage.paidIn(7n * MINIMUM);
     await stage.home.call("touch", victim);
     await stage.home.pass(DAY);

@@ -81,7 +81,7 @@ describe("forwarders: returns", function () {
   describe("other tokens", () => {
     it("that the pool lists become a note of the refund's owner at once", async () => {
       const asset = stage.world.moreAssets[0]!;
-      const token = new Contract(asset, (await loadArtifact("TestUSDC")).abi as never, stage.home.owner);
+      const token = new Contract(asset, (await loadArtifact("TestUSDC")).abi, stage.home.owner);
       const terms = stage.outTerms();
       await stage.home.mint(outAddress(terms), 9n, token);
       const [credited] = named(await stage.home.call("returnOtherOut", terms, asset), "Credited");

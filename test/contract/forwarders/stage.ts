@@ -103,7 +103,7 @@ export class Place {
     const feeRecipient = mustAddress(owner.address);
     const cctp = await deployCctp(owner, { domain, token, attesters, threshold: 2, feeRecipient });
     const { abi } = await loadArtifact("TestUSDC");
-    return new Place(provider, owner, factory, new Contract(token, abi as never, owner), cctp);
+    return new Place(provider, owner, factory, new Contract(token, abi, owner), cctp);
   }
 
   get token(): Address {
@@ -124,7 +124,7 @@ export class Place {
 
   async deploy(name: string, ...args: unknown[]): Promise<Contract> {
     const { address } = await deployContract(this.owner, name, args);
-    return new Contract(address, (await loadArtifact(name)).abi as never, this.owner);
+    return new Contract(address, (await loadArtifact(name)).abi, this.owner);
   }
 
   /** Events of pool and forwarders, in order. */

@@ -186,7 +186,7 @@ describe("forwarders: sweep", function () {
     it("a token that refuses one address keeps the others from nothing", async () => {
       const asset = stage.world.moreAssets[0]!;
       const { abi } = await loadArtifact("RefusingToken");
-      const token = new Contract(asset, abi as never, stage.home.owner);
+      const token = new Contract(asset, abi, stage.home.owner);
       const own = [stage.inTerms({ asset }), stage.inTerms({ asset })];
       const vaults = own.map((terms) => inAddress(terms, stage.home.factory));
       for (const vault of vaults) await stage.home.mint(vault, MINIMUM, token);

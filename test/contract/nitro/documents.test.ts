@@ -90,7 +90,7 @@ describe("attestation documents on chain", function () {
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, cacheTimeout: -1 });
     deployer = await provider.getSigner(0);
     verifier = (await deployContract(deployer, "P384", [])).address;
-    abi = new Interface((await loadArtifact("NitroAttestations")).abi as never);
+    abi = new Interface((await loadArtifact("NitroAttestations")).abi);
     const p384Errors = (await loadArtifact("P384")).abi as readonly { type: string }[];
     const all = [
       ...((await loadArtifact("NitroAttestations")).abi as readonly { type: string }[]),
@@ -524,7 +524,7 @@ describe("attestation documents on chain", function () {
   describe("certificates", () => {
     it("are read alike, whatever is in them and however they are damaged", async () => {
       const { address } = await deployContract(deployer, "X509Harness", []);
-      const harness = new Contract(address, (await loadArtifact("X509Harness")).abi as never, provider);
+      const harness = new Contract(address, (await loadArtifact("X509Harness")).abi, provider);
       const same = async (der: Uint8Array, what: string): Promise<boolean> => {
         const ours = readCertificate(der);
         let theirs: Record<string, unknown> | undefined;

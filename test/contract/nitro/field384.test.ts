@@ -56,7 +56,7 @@ describe("contracts: arithmetic of P-384", function () {
     anvil = await startAnvil();
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
     const { address } = await deployContract(await provider.getSigner(0), "Field384Harness", []);
-    harness = new Contract(address, (await loadArtifact("Field384Harness")).abi as never, provider);
+    harness = new Contract(address, (await loadArtifact("Field384Harness")).abi, provider);
   });
   after(async () => {
     provider.destroy();

@@ -89,7 +89,7 @@ describe("contracts: P-384", function () {
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
     owner = await provider.getSigner(0);
     const { address } = await deployContract(owner, "P384", []);
-    abi = new Interface((await loadArtifact("IP384")).abi as never);
+    abi = new Interface((await loadArtifact("IP384")).abi);
     contract = new Contract(address, abi, owner);
   });
   after(async () => {

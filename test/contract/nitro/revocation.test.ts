@@ -51,7 +51,7 @@ describe("revocation on chain", function () {
         await deployer.getAddress(),
         verifier,
       ]);
-      const contract = new Contract(address, abi as never, deployer);
+      const contract = new Contract(address, abi, deployer);
       const mined = async (name: string, ...given: unknown[]): Promise<void> => {
         await ((await contract.getFunction(name)(...given)) as { wait(): Promise<unknown> }).wait();
       };

@@ -20,7 +20,7 @@ describe("contracts: SHA-384", () => {
     anvil = await startAnvil();
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
     const { address } = await deployContract(await provider.getSigner(0), "Sha384Harness", []);
-    harness = new Contract(address, (await loadArtifact("Sha384Harness")).abi as never, provider);
+    harness = new Contract(address, (await loadArtifact("Sha384Harness")).abi, provider);
   });
   after(async () => {
     provider.destroy();

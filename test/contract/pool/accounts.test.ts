@@ -84,7 +84,7 @@ describe("pool: accounts with code", function () {
       }
       const contract = new Contract(
         account,
-        (await loadArtifact("SmartAccount")).abi as never,
+        (await loadArtifact("SmartAccount")).abi,
         world.provider,
       );
       assert.equal(

@@ -18,7 +18,7 @@ describe("pool: batches", () => {
     configurableAddress = world.moreAssets[0]!;
     configurable = new Contract(
       configurableAddress,
-      (await loadArtifact("ConfigurableToken")).abi as never,
+      (await loadArtifact("ConfigurableToken")).abi,
       world.owner,
     );
     await world.call(configurable, "mint", mustAddress(world.owner.address), 10n ** 9n);

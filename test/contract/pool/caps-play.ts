@@ -33,7 +33,7 @@ export async function startCaps(threshold: number): Promise<World> {
   await world.call(world.usdc, "approve", world.setting.home.pool, 2n ** 200n);
   const { abi } = await loadArtifact("RefusingToken");
   for (const asset of [world.usdcAddress, ...world.moreAssets]) {
-    const token = new Contract(asset, abi as never, world.owner);
+    const token = new Contract(asset, abi, world.owner);
     await world.call(token, "mint", world.owner.address, 2n ** 90n);
     await world.call(token, "mint", world.executor, 2n ** 90n);
   }

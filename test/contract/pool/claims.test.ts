@@ -27,7 +27,7 @@ describe("pool: claims", function () {
       guardian: mustAddress("0x70997970C51812dc3A010C7d01b50e0d17dc79C8"),
     });
     token = world.moreAssets[0]!;
-    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi as never, world.owner);
+    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi, world.owner);
     await world.call(contract, "mint", world.owner.address, HELD);
     const terms = { asset: token, amount: HELD, depositor: mustAddress(world.owner.address) };
     assert.equal(await outcome(world, seal(depositDraft(world.setting, terms))), 0n);

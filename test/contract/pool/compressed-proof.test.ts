@@ -76,7 +76,7 @@ describe("contracts: compressed proof", function () {
     anvil = await startAnvil();
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
     ({ address } = await deployContract(await provider.getSigner(0), "CompressedProofHarness", []));
-    abi = new Interface((await loadArtifact("CompressedProofHarness")).abi as never);
+    abi = new Interface((await loadArtifact("CompressedProofHarness")).abi);
   });
   after(async () => {
     provider.destroy();

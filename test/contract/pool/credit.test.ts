@@ -76,7 +76,7 @@ describe("pool: credit", function () {
   after(() => world.stop());
 
   const contractAt = async (name: string, address: string): Promise<Contract> =>
-    new Contract(address, (await loadArtifact(name)).abi as never, world.owner);
+    new Contract(address, (await loadArtifact(name)).abi, world.owner);
   const balance = (asset: string, account: string = world.setting.home.pool): Promise<bigint> =>
     new Contract(asset, configurable.interface, world.provider).getFunction("balanceOf")(account);
   const poolCall = (name: string, ...args: unknown[]): string =>

@@ -225,7 +225,7 @@ describe("pool: governance", () => {
   it("an asset is taken from its admission to its delisting, and can leave for ever", async () => {
     const contract = new Contract(
       configurable,
-      (await loadArtifact("ConfigurableToken")).abi as never,
+      (await loadArtifact("ConfigurableToken")).abi,
       world.owner,
     );
     await world.call(contract, "mint", world.owner.address, 10_000n);
@@ -259,7 +259,7 @@ describe("pool: governance", () => {
   it("a delisted asset whose new proposal is withdrawn, or expires, can still leave", async () => {
     const contract = new Contract(
       configurable,
-      (await loadArtifact("ConfigurableToken")).abi as never,
+      (await loadArtifact("ConfigurableToken")).abi,
       world.owner,
     );
     await world.call(contract, "mint", world.setting.home.pool, 10_000n);

@@ -51,12 +51,12 @@ describe("pool: hostile venues", () => {
     [configurableAddress, other] = world.moreAssets as [Address, Address];
     venue = new Contract(
       world.executor!,
-      (await loadArtifact("ConfigurableExecutor")).abi as never,
+      (await loadArtifact("ConfigurableExecutor")).abi,
       world.owner,
     );
     configurable = new Contract(
       configurableAddress,
-      (await loadArtifact("ConfigurableToken")).abi as never,
+      (await loadArtifact("ConfigurableToken")).abi,
       world.owner,
     );
     await world.executeOne(await world.deposit({ amount: 1_000n * AMOUNT }));
@@ -196,7 +196,7 @@ describe("pool: hostile venues", () => {
 
     it("OnlySelf, NotOwner, NotGuardian, Reentered: that calls any other door of the pool", async () => {
       await venueIs("Calls");
-      const inner = new Interface((await loadArtifact("Pool")).abi as never);
+      const inner = new Interface((await loadArtifact("Pool")).abi);
       const member = swap();
       const statement = {
         ...{ kind: 2, deadline: 1, inputs: 2, outputs: 4, leaves: 4, amount: 1n },

@@ -21,7 +21,7 @@ describe("contracts: note hasher", () => {
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
     const owner = await provider.getSigner(0);
     const { address } = await deployContract(owner, "PoseidonNoteHasher", []);
-    hasher = new Contract(address, (await loadArtifact("PoseidonNoteHasher")).abi as never, owner);
+    hasher = new Contract(address, (await loadArtifact("PoseidonNoteHasher")).abi, owner);
   });
   after(async () => {
     provider.destroy();

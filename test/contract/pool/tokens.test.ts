@@ -32,7 +32,7 @@ describe("pool: tokens", () => {
     configurableAddress = world.moreAssets[0]!;
     configurable = new Contract(
       configurableAddress,
-      (await loadArtifact("ConfigurableToken")).abi as never,
+      (await loadArtifact("ConfigurableToken")).abi,
       world.owner,
     );
     await world.call(configurable, "mint", world.setting.home.pool, 10n ** 9n);
@@ -328,7 +328,7 @@ describe("pool: tokens", () => {
 
     it("OnlySelf: nobody but the pool runs a member without its checks, the token in the middle included", async () => {
       const { abi } = await loadArtifact("Pool");
-      const inner = new Contract(world.setting.home.pool, abi as never, world.owner);
+      const inner = new Contract(world.setting.home.pool, abi, world.owner);
       const member = deposit();
       const statement = {
         kind: 1,

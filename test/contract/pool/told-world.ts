@@ -117,7 +117,7 @@ export async function tellUntil(
 export async function payOut(world: World, amount: bigint): Promise<void> {
   const fixed = new Contract(
     world.executor!,
-    (await loadArtifact("FixedExecutor")).abi as never,
+    (await loadArtifact("FixedExecutor")).abi,
     world.owner,
   );
   await world.call(fixed, "setPayout", amount);

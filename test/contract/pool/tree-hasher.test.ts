@@ -52,7 +52,7 @@ describe("contracts: tree hasher", function () {
     anvil = await startAnvil();
     provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
     ({ address } = await deployContract(await provider.getSigner(0), "TreeHasher", []));
-    abi = new Interface((await loadArtifact("ITreeHasher")).abi as never);
+    abi = new Interface((await loadArtifact("ITreeHasher")).abi);
   });
   after(async () => {
     provider.destroy();

@@ -30,7 +30,7 @@ describe("contracts: twins of shared/protocol", () => {
   before(async () => {
     world = await World.start();
     const { address } = await deployContract(world.owner, "SignalsHarness", []);
-    harness = new Contract(address, (await loadArtifact("SignalsHarness")).abi as never, world.owner);
+    harness = new Contract(address, (await loadArtifact("SignalsHarness")).abi, world.owner);
   });
   after(() => world.stop());
 
@@ -127,7 +127,7 @@ describe("contracts: twins of shared/protocol", () => {
       const { id } = KINDS[kind];
       assert.equal(await keyHash!(id), world.setting.verifyingKeyHashes[kind]);
       const { abi } = await loadArtifact("Groth16Verifier");
-      const behind = new Contract(await verifier!(id), abi as never, world.provider);
+      const behind = new Contract(await verifier!(id), abi, world.provider);
       assert.equal(await behind.getFunction("verifyingKeyHash")(), world.setting.verifyingKeyHashes[kind]);
       assert.equal(await memberGas!(id), kind === "private-swap" ? 1_000_000n : 500_000n);
     }

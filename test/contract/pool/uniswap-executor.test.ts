@@ -27,9 +27,9 @@ describe("contracts: Uniswap v3 executor", () => {
     user = await provider.getSigner(0);
     usdc = (await deployTestUsdc(user)).address;
     market = await openMarket(user, usdc);
-    executor = new Contract(market.executor, (await loadArtifact("UniswapV3Executor")).abi as never, user);
+    executor = new Contract(market.executor, (await loadArtifact("UniswapV3Executor")).abi, user);
     const { address } = await deployContract(user, "SwapCaller", []);
-    caller = new Contract(address, (await loadArtifact("SwapCaller")).abi as never, user);
+    caller = new Contract(address, (await loadArtifact("SwapCaller")).abi, user);
     await mint(address, 10_000_000n * DOLLAR);
   });
   beforeEach(async () => {
@@ -135,7 +135,7 @@ describe("contracts: Uniswap v3 executor", () => {
   it("Reentered: a token of the path that swaps the input, while it lies there, for itself", async () => {
     const configurable = new Contract(
       (await deployContract(user, "ConfigurableToken", [])).address,
-      (await loadArtifact("ConfigurableToken")).abi as never,
+      (await loadArtifact("ConfigurableToken")).abi,
       user,
     );
     const configurableAddress = (await configurable.getAddress()) as Address;

@@ -37,7 +37,7 @@ describe("contracts: verifiers", function () {
   });
 
   const verifier = async (kind: Kind): Promise<Contract> =>
-    new Contract(addresses[kind], (await loadArtifact("Groth16Verifier")).abi as never, provider);
+    new Contract(addresses[kind], (await loadArtifact("Groth16Verifier")).abi, provider);
 
   for (const kind of KIND_NAMES) {
     describe(kind, () => {

@@ -107,7 +107,7 @@ export async function deployWorld(
     keys === undefined ? await committedKeyHashes() : eachKind((kind) => verificationKeyHash(keys[kind]));
   return {
     pool: new Contract(pool.address, POOL_ABI, owner),
-    usdc: new Contract(usdc, (await loadArtifact("TestUSDC")).abi as never, owner),
+    usdc: new Contract(usdc, (await loadArtifact("TestUSDC")).abi, owner),
     ...{ owner, moreAssets, executor, market },
     setting: {
       home: { chainId, pool: pool.address },

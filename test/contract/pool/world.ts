@@ -169,7 +169,7 @@ export class World {
 
   async #prepareForAllKinds(): Promise<void> {
     const { abi } = await loadArtifact("ConfigurableExecutor");
-    await this.call(new Contract(this.executor ?? "", abi as never, this.owner), "set", 0, 1_000n);
+    await this.call(new Contract(this.executor ?? "", abi, this.owner), "set", 0, 1_000n);
     const asDepositor = actingAs(this.usdc, await this.account(1));
     await this.call(asDepositor, "approve", this.setting.home.pool, 10n ** 15n);
     await this.executeOne(await this.deposit());

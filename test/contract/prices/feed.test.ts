@@ -92,7 +92,7 @@ describe("prices: a feed contract", function () {
     const owner = await provider.getSigner(0);
     feed = (await deployContract(owner, "TestPriceFeed", [8, "ETH / USD", answer("2500")])).address;
     const { abi } = await loadArtifact("TestPriceFeed");
-    contract = new Contract(feed, abi as never, owner) as unknown as Settable;
+    contract = new Contract(feed, abi, owner) as unknown as Settable;
   });
   after(async () => {
     provider.destroy();

@@ -79,7 +79,7 @@ describe("SPEC.md is enough to pay", function () {
       ...{ changeDelay: 2 * PROVED_DELAY_SECS, provedDelay: PROVED_DELAY_SECS },
     });
     asset = token.toLowerCase();
-    usdc = new Contract(token, (await loadArtifact("TestUSDC")).abi as never, account);
+    usdc = new Contract(token, (await loadArtifact("TestUSDC")).abi, account);
     home = { chainId: BigInt(anvil.chainId), pool: address };
     const text = await readFile(path.join(PROJECT_ROOT, "shared", "protocol", "SPEC.md"), "utf8");
     const printed = [...text.matchAll(/^ {4}(function .*)$/gm)].map(([, signature]) => signature!);

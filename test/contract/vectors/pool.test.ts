@@ -114,7 +114,7 @@ describe("vectors: the story on a real pool", function () {
   });
 
   const contractAt = async (name: string, address: Address, runner: NonceManager): Promise<Contract> =>
-    new Contract(address, (await loadArtifact(name)).abi as never, runner);
+    new Contract(address, (await loadArtifact(name)).abi, runner);
 
   const sent = async (contract: Contract, name: string, ...args: unknown[]): Promise<Log[]> => {
     const receipt = await (await contract.getFunction(name)(...args)).wait();

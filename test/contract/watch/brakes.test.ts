@@ -32,7 +32,7 @@ describe("watcher: brakes and claims", function () {
       ...{ keys: KEYS, minimumCap: 1_000n, moreAssets: ["RefusingToken"], guardian: GUARDIAN },
     });
     token = world.moreAssets[0]!;
-    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi as never, world.owner);
+    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi, world.owner);
     await world.call(contract, "mint", world.owner.address, HELD);
     const terms = { asset: token, amount: HELD, depositor: mustAddress(world.owner.address) };
     assert.equal(await outcome(world, toyProved(seal(depositDraft(world.setting, terms)))), 0n);

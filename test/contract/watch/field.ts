@@ -124,10 +124,10 @@ export class Field {
     const owner = await provider.getSigner(0);
     const place = async (name: string, ...args: unknown[]): Promise<Contract> => {
       const { address } = await deployContract(owner, name, args);
-      return new Contract(address, (await loadArtifact(name)).abi as never, owner);
+      return new Contract(address, (await loadArtifact(name)).abi, owner);
     };
     const usdcAddress = (await deployTestUsdc(owner)).address;
-    const usdc = new Contract(usdcAddress, (await loadArtifact("TestUSDC")).abi as never, owner);
+    const usdc = new Contract(usdcAddress, (await loadArtifact("TestUSDC")).abi, owner);
     const otherToken = await place("TestToken", "Other", "OTH", 18);
     const executor = await place("FixedExecutor");
     const { address, block } = await deployPoolWithSigners(owner, {
