@@ -59,7 +59,7 @@ const packagesOf = {
   "shared/contracts": [],
   "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
   "shared/api": ["zod"],
-  "shared/dashboard": [],
+  "proxy/dashboard/contract": [],
   "shared/altchain": ["zod", "@solana/kit", "@solana-program/token", "@solana-program/memo"],
   "shared/client": [
     ...["ffjavascript", "circom_runtime", "ethers"],
@@ -260,18 +260,18 @@ module.exports = {
     ),
     rule(
       "databases-in-store",
-      { path: OURS, pathNot: "^(proxy/store|scripts|test)/" },
+      { path: OURS, pathNot: "^(proxy/base/store|scripts|test)/" },
       { path: `${PACKAGE}(redis|lmdb)/` },
     ),
     // Written once, for every engine.
     rule(
       "features-know-no-database",
-      { path: "^proxy/store/[^/]+$", pathNot: "^proxy/store/instance\\.ts$" },
-      { path: `^proxy/store/(lmdb|redis)/|${PACKAGE}(redis|lmdb)/` },
+      { path: "^proxy/base/store/[^/]+$", pathNot: "^proxy/store/instance\\.ts$" },
+      { path: `^proxy/base/store/(lmdb|redis)/|${PACKAGE}(redis|lmdb)/` },
     ),
     rule(
       "prom-client-in-observe",
-      { path: OURS, pathNot: "^proxy/observe/" },
+      { path: OURS, pathNot: "^proxy/base/observe/" },
       { path: `${PACKAGE}prom-client/` },
     ),
     rule(
@@ -279,7 +279,7 @@ module.exports = {
       {
         path: OURS,
         pathNot:
-          "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/(dashboard/)?app\\.ts$|^scripts/lab/bench/(http/|client/history-service\\.ts$)|^test/)",
+          "(\\.(routes|middleware)\\.ts$|^proxy/base/http/|^proxy/(dashboard/)?app\\.ts$|^scripts/lab/bench/(http/|client/history-service\\.ts$)|^test/)",
       },
       { path: `${PACKAGE}(koa|@koa/router|@types/koa|co-body)/` },
     ),

@@ -1,8 +1,8 @@
 /** Endpoints of people's own accounts, signed out and in. */
-import type { Me } from "../../shared/dashboard/account.ts";
-import type { Developer } from "../store/keys.ts";
-import type { Account } from "../store/accounts.ts";
-import type { DashboardSession } from "../store/dashboard-sessions.ts";
+import type { Me } from "./contract/account.ts";
+import type { Developer } from "../base/store/keys.ts";
+import type { Account } from "../base/store/accounts.ts";
+import type { DashboardSession } from "../base/store/dashboard-sessions.ts";
 import type { Accounts } from "./accounts.service.ts";
 import type { Call, HandlersOf, Served, SignedIn, Visitor } from "./call.ts";
 import { DashboardError } from "./errors.ts";

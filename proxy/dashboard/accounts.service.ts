@@ -3,8 +3,8 @@
  * passkey alone. Lost ones are replaced by another invitation, never by a password or a question.
  */
 import { randomUUID } from "node:crypto";
-import type { InvitationView } from "../../shared/dashboard/account.ts";
-import type { AuthenticationResponse, RegistrationResponse } from "../../shared/dashboard/passkeys.ts";
+import type { InvitationView } from "./contract/account.ts";
+import type { AuthenticationResponse, RegistrationResponse } from "./contract/passkeys.ts";
 import {
   isOpen,
   isVoid,
@@ -12,10 +12,10 @@ import {
   type AccountStore,
   type Invitation,
   type Passkey,
-} from "../store/accounts.ts";
-import type { Author } from "../store/audit.ts";
-import type { Challenge, DashboardSessionStore } from "../store/dashboard-sessions.ts";
-import type { KeyStore } from "../store/keys.ts";
+} from "../base/store/accounts.ts";
+import type { Author } from "../base/store/audit.ts";
+import type { Challenge, DashboardSessionStore } from "../base/store/dashboard-sessions.ts";
+import type { KeyStore } from "../base/store/keys.ts";
 import type { SignedIn } from "./call.ts";
 import { DashboardError } from "./errors.ts";
 import { CEREMONY_MS, type Passkeys } from "./passkeys.ts";

@@ -7,19 +7,19 @@ import type {
   UsageDayView,
   UsageView,
   ticketQuery,
-} from "../../shared/dashboard/activity.ts";
+} from "./contract/activity.ts";
 import type { z } from "zod";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { addressFromField } from "../../shared/protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
 import { operationOf } from "../../shared/protocol/host/fees.ts";
 import { readSignals } from "../../shared/protocol/host/statements.ts";
-import type { AccountStore } from "../store/accounts.ts";
-import type { AuditEntry, AuditStore } from "../store/audit.ts";
-import { isEndedCursor } from "../store/ended-tickets.ts";
-import type { InstanceStores } from "../store/instance.ts";
-import type { TicketError, TicketRecord } from "../store/tickets.ts";
-import { dayOf, nameOfDay, numberOfDay, type UsageStore } from "../store/usage.ts";
+import type { AccountStore } from "../base/store/accounts.ts";
+import type { AuditEntry, AuditStore } from "../base/store/audit.ts";
+import { isEndedCursor } from "../base/store/ended-tickets.ts";
+import type { InstanceStores } from "../base/store/instance.ts";
+import type { TicketError, TicketRecord } from "../base/store/tickets.ts";
+import { dayOf, nameOfDay, numberOfDay, type UsageStore } from "../base/store/usage.ts";
 import { DashboardError, wrongField } from "./errors.ts";
 
 export interface ActivityParts {

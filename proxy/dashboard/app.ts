@@ -1,6 +1,6 @@
 /** The dashboard's HTTP surface on one page: what every request passes, and where it goes: to the API or to the page. */
 import Koa, { type Middleware, type ParameterizedContext } from "koa";
-import type { Logger } from "../logging.ts";
+import type { Logger } from "../base/logging.ts";
 import type { HandlersOf } from "./call.ts";
 import { headers, log, refusals } from "./edge.middleware.ts";
 import { DashboardError } from "./errors.ts";

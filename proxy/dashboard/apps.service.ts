@@ -3,13 +3,13 @@
  * when the request is made, too, so that nobody waits for a refusal that a form could have said.
  */
 import type { z } from "zod";
-import type { Apps, AppRequestView, AppView, requestAppRequest } from "../../shared/dashboard/developer.ts";
-import type { OperatorApps } from "../../shared/dashboard/operator.ts";
-import { addApp, type NewApp } from "../identity/registration.ts";
-import type { AppRequest, AppRequestStore } from "../store/app-requests.ts";
-import type { App, AppStore } from "../store/apps.ts";
-import { noted, type Author } from "../store/audit.ts";
-import type { KeyStore } from "../store/keys.ts";
+import type { Apps, AppRequestView, AppView, requestAppRequest } from "./contract/developer.ts";
+import type { OperatorApps } from "./contract/operator.ts";
+import { addApp, type NewApp } from "../base/identity/registration.ts";
+import type { AppRequest, AppRequestStore } from "../base/store/app-requests.ts";
+import type { App, AppStore } from "../base/store/apps.ts";
+import { noted, type Author } from "../base/store/audit.ts";
+import type { KeyStore } from "../base/store/keys.ts";
 import { asField, DashboardError, wrongField } from "./errors.ts";
 
 export interface AppParts {

@@ -1,9 +1,9 @@
 /** What a handler of the dashboard is given, and the table of them: one for each row of the contract, typed by it. */
 import type * as z from "zod";
-import type { AnswerOf, DASHBOARD, DashboardEndpointName } from "../../shared/dashboard/endpoints.ts";
-import type { Author } from "../store/audit.ts";
-import type { Account } from "../store/accounts.ts";
-import type { DashboardSession } from "../store/dashboard-sessions.ts";
+import type { AnswerOf, DASHBOARD, DashboardEndpointName } from "./contract/endpoints.ts";
+import type { Author } from "../base/store/audit.ts";
+import type { Account } from "../base/store/accounts.ts";
+import type { DashboardSession } from "../base/store/dashboard-sessions.ts";
 
 /** Who asks, as far as it is known. */
 export interface Visitor {

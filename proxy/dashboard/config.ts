@@ -3,8 +3,8 @@
  * and its own. It needs no key of the gas wallet, of sessions or of an enclave, and reads none.
  */
 import { isIP } from "node:net";
-import { readAssets, readFees, readLimits } from "../config.ts";
-import { isSubnet } from "../own-hops.ts";
+import { readAssets, readFees, readLimits } from "../api/config.ts";
+import { isSubnet } from "../base/own-hops.ts";
 import {
   ConfigError,
   createReaderOf,
@@ -13,7 +13,7 @@ import {
   settingsWith,
   type Environment,
   type ReaderOf,
-} from "../settings.ts";
+} from "../base/settings.ts";
 
 export const DASHBOARD_SETTINGS = settingsWith(
   [

@@ -1,10 +1,10 @@
 /** Endpoints of the developer's role. Each is about the developer of the account that asks; no path names another. */
-import type { Overview, limitStanding } from "../../shared/dashboard/developer.ts";
+import type { Overview, limitStanding } from "./contract/developer.ts";
 import type { z } from "zod";
-import { FELT_MS } from "../auth/developers.ts";
-import { revokeSessions, revokeUserSessions } from "../auth/registration.ts";
-import type { InstanceStores } from "../store/instance.ts";
-import type { Developer } from "../store/keys.ts";
+import { FELT_MS } from "../base/auth/developers.ts";
+import { revokeSessions, revokeUserSessions } from "../base/auth/registration.ts";
+import type { InstanceStores } from "../base/store/instance.ts";
+import type { Developer } from "../base/store/keys.ts";
 import type { createActivity } from "./activity.service.ts";
 import type { createApps } from "./apps.service.ts";
 import type { HandlersOf, Served } from "./call.ts";

@@ -4,13 +4,18 @@ import type {
   CreatedInvitation,
   Developers,
   InvitationRow,
-} from "../../shared/dashboard/operator.ts";
-import { addDeveloper, disableDeveloper, enableDeveloper, revokeSessions } from "../auth/registration.ts";
-import type { LimitDefaults } from "../config.ts";
-import { isOpen, isVoid, type Account, type AccountStore, type Invitation } from "../store/accounts.ts";
-import { noted, type Author } from "../store/audit.ts";
-import type { DashboardSession } from "../store/dashboard-sessions.ts";
-import type { Developer, DeveloperLimits, KeyStore } from "../store/keys.ts";
+} from "./contract/operator.ts";
+import {
+  addDeveloper,
+  disableDeveloper,
+  enableDeveloper,
+  revokeSessions,
+} from "../base/auth/registration.ts";
+import type { LimitDefaults } from "../api/config.ts";
+import { isOpen, isVoid, type Account, type AccountStore, type Invitation } from "../base/store/accounts.ts";
+import { noted, type Author } from "../base/store/audit.ts";
+import type { DashboardSession } from "../base/store/dashboard-sessions.ts";
+import type { Developer, DeveloperLimits, KeyStore } from "../base/store/keys.ts";
 import { DashboardError, wrongField } from "./errors.ts";
 import { newInvitation } from "./secrets.ts";
 

@@ -1,8 +1,8 @@
 /** What every request to the dashboard passes first: an id, a line in the log, headers that bind the page, refusals as problem documents. */
 import { randomUUID } from "node:crypto";
 import type { Middleware } from "koa";
-import type { Logger } from "../logging.ts";
-import { logRefusal, PROBLEM_TYPE } from "../http/problems.ts";
+import type { Logger } from "../base/logging.ts";
+import { logRefusal, PROBLEM_TYPE } from "../base/http/problems.ts";
 import { asDashboardError, dashboardProblem } from "./errors.ts";
 import type { DashboardState } from "./state.ts";
 

@@ -1,11 +1,7 @@
 /** The dashboard's refusals, with codes of its own table; those of the parts that it shares with the proxy are translated here. */
-import {
-  DASHBOARD_ERRORS,
-  type DashboardErrorCode,
-  type DashboardProblem,
-} from "../../shared/dashboard/errors.ts";
-import { ApiError, type FieldError } from "../http/errors.ts";
-import { faultOf, problemDocument } from "../http/problems.ts";
+import { DASHBOARD_ERRORS, type DashboardErrorCode, type DashboardProblem } from "./contract/errors.ts";
+import { ApiError, type FieldError } from "../base/http/errors.ts";
+import { faultOf, problemDocument } from "../base/http/problems.ts";
 
 interface Details {
   readonly fields?: readonly FieldError[] | undefined;

@@ -1,19 +1,24 @@
 /** Fee rules for people: a developer's own, what the service asks beside them, and both together in money. By the fee code of the proxy. */
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import type { FeePreview, FeeRulesView } from "../../shared/dashboard/fees.ts";
-import type { OperatorFees } from "../../shared/dashboard/operator.ts";
+import type { FeePreview, FeeRulesView } from "./contract/fees.ts";
+import type { OperatorFees } from "./contract/operator.ts";
 import { decodeShieldedAddress } from "../../shared/notes/address.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import { fixedPrice, isBetween, type Price } from "../../shared/protocol/host/dollars.ts";
 import { feeOf, type FeeOperation, type FeeRule } from "../../shared/protocol/host/fees.ts";
-import type { Asset } from "../config.ts";
-import { mostBpsOf, removeRule, setRule } from "../fees/developer-rules.ts";
-import { createServiceFees, OPERATIONS, type InForce, type ServiceFeesParts } from "../fees/service-fees.ts";
-import type { PriceSetting } from "../fee-settings.ts";
-import type { Author } from "../store/audit.ts";
-import type { DeveloperRule, FeeRuleStore } from "../store/fee-rules.ts";
-import type { PriceStore } from "../store/prices.ts";
+import type { Asset } from "../api/config.ts";
+import { mostBpsOf, removeRule, setRule } from "../base/fees/developer-rules.ts";
+import {
+  createServiceFees,
+  OPERATIONS,
+  type InForce,
+  type ServiceFeesParts,
+} from "../base/fees/service-fees.ts";
+import type { PriceSetting } from "../base/fee-settings.ts";
+import type { Author } from "../base/store/audit.ts";
+import type { DeveloperRule, FeeRuleStore } from "../base/store/fee-rules.ts";
+import type { PriceStore } from "../base/store/prices.ts";
 import { asField, DashboardError, wrongField } from "./errors.ts";
 
 export interface FeeParts extends Pick<ServiceFeesParts, "assets" | "serviceFee" | "feeSchedule" | "now"> {

@@ -4,7 +4,7 @@
  * time and size, and read by shape.
  */
 import { z } from "zod";
-import type { Alarms, OperatorHealth, PartState } from "../../shared/dashboard/operator.ts";
+import type { Alarms, OperatorHealth, PartState } from "./contract/operator.ts";
 import { health as healthShape } from "../../shared/api/service.ts";
 
 export interface HealthParts {

@@ -1,11 +1,11 @@
 /** A developer's API keys. A key is made once for a press of the button, however often the press arrives. */
 import { createHash } from "node:crypto";
-import type { ApiKeyView, CreatedKey, KeyImpact } from "../../shared/dashboard/developer.ts";
-import { newApiKey } from "../auth/api-keys.ts";
-import { FELT_MS } from "../auth/developers.ts";
-import type { Author } from "../store/audit.ts";
-import type { ApiKey, KeyStore } from "../store/keys.ts";
-import { dayOf, type UsageStore } from "../store/usage.ts";
+import type { ApiKeyView, CreatedKey, KeyImpact } from "./contract/developer.ts";
+import { newApiKey } from "../base/auth/api-keys.ts";
+import { FELT_MS } from "../base/auth/developers.ts";
+import type { Author } from "../base/store/audit.ts";
+import type { ApiKey, KeyStore } from "../base/store/keys.ts";
+import { dayOf, type UsageStore } from "../base/store/usage.ts";
 import { DashboardError } from "./errors.ts";
 
 export interface KeyParts {

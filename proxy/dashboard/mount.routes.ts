@@ -1,14 +1,10 @@
 /** The contract's table as routes: who is asked for, what is parsed, which handler answers. A row is guarded by what it says itself. */
 import Router, { type RouterMiddleware } from "@koa/router";
 import type { Middleware, ParameterizedContext } from "koa";
-import {
-  DASHBOARD,
-  type DashboardEndpoint,
-  type DashboardEndpointName,
-} from "../../shared/dashboard/endpoints.ts";
-import { jsonBody } from "../http/body.ts";
-import { parse } from "../http/parse.ts";
-import type { Author } from "../store/audit.ts";
+import { DASHBOARD, type DashboardEndpoint, type DashboardEndpointName } from "./contract/endpoints.ts";
+import { jsonBody } from "../base/http/body.ts";
+import { parse } from "../base/http/parse.ts";
+import type { Author } from "../base/store/audit.ts";
 import type { HandlersOf, SignedIn } from "./call.ts";
 import { DashboardError } from "./errors.ts";
 import type { Sessions } from "./sessions.ts";

@@ -1,5 +1,5 @@
 /** Endpoints of the operator's role. */
-import type { Alarms, Enclaves, OperatorHealth } from "../../shared/dashboard/operator.ts";
+import type { Alarms, Enclaves, OperatorHealth } from "./contract/operator.ts";
 import type { createActivity } from "./activity.service.ts";
 import type { createApps } from "./apps.service.ts";
 import type { HandlersOf, Served } from "./call.ts";

@@ -1,8 +1,8 @@
 /** A developer's browser origins, and whether a page of one would be let in, by the proxy's own rule. */
-import type { OriginTest } from "../../shared/dashboard/developer.ts";
-import { letsIn, originsOfAll } from "../auth/browser-origins.ts";
-import { noted, type Author } from "../store/audit.ts";
-import type { Developer, KeyStore } from "../store/keys.ts";
+import type { OriginTest } from "./contract/developer.ts";
+import { letsIn, originsOfAll } from "../base/auth/browser-origins.ts";
+import { noted, type Author } from "../base/store/audit.ts";
+import type { Developer, KeyStore } from "../base/store/keys.ts";
 import { DashboardError, wrongField } from "./errors.ts";
 
 const MOST_ORIGINS = 100;

@@ -16,8 +16,8 @@ import {
   type CreationOptions,
   type RegistrationResponse,
   type RequestOptions,
-} from "../../shared/dashboard/passkeys.ts";
-import type { Passkey } from "../store/accounts.ts";
+} from "./contract/passkeys.ts";
+import type { Passkey } from "../base/store/accounts.ts";
 import { DashboardError } from "./errors.ts";
 
 export interface RelyingParty {

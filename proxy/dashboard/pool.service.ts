@@ -3,16 +3,16 @@
  * a transaction or a command for whoever holds the owner's key. Nothing is signed here.
  */
 import { Interface } from "ethers";
-import type { Enclaves } from "../../shared/dashboard/operator.ts";
-import type { Instruction } from "../../shared/dashboard/values.ts";
+import type { Enclaves } from "./contract/operator.ts";
+import type { Instruction } from "./contract/values.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { eventNamesOf, ownerEventOf, ROLES, type Role, type Subject } from "../chain/owner-events.ts";
-import type { Chain } from "../chain/provider.ts";
+import { eventNamesOf, ownerEventOf, ROLES, type Role, type Subject } from "../base/chain/owner-events.ts";
+import type { Chain } from "../base/chain/provider.ts";
 import { DashboardError } from "./errors.ts";
 
 export interface PoolParts {

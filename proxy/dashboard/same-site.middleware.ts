@@ -3,8 +3,8 @@
  * against another page of the same site (another port of localhost is one), old browsers, and names that rebind.
  */
 import type { Middleware } from "koa";
-import { CSRF_HEADER, CSRF_VALUE } from "../../shared/dashboard/endpoints.ts";
-import { headerValues } from "../http/header-values.ts";
+import { CSRF_HEADER, CSRF_VALUE } from "./contract/endpoints.ts";
+import { headerValues } from "../base/http/header-values.ts";
 import { DashboardError } from "./errors.ts";
 import type { DashboardState } from "./state.ts";
 

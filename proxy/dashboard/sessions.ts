@@ -1,7 +1,7 @@
 /** Sessions of people who signed in: found by their cookie, ended by time, by their owner, and by what happens to the account. */
 import { randomUUID } from "node:crypto";
-import type { Account, AccountStore, Passkey } from "../store/accounts.ts";
-import type { DashboardSession, DashboardSessionStore } from "../store/dashboard-sessions.ts";
+import type { Account, AccountStore, Passkey } from "../base/store/accounts.ts";
+import type { DashboardSession, DashboardSessionStore } from "../base/store/dashboard-sessions.ts";
 import type { SignedIn } from "./call.ts";
 import { keyedHash, newSecret } from "./secrets.ts";
 

@@ -1,9 +1,9 @@
 /** Limits as they stand for a developer, and the dashboard's own: on tries without a session, and on changes with one. */
-import type { UsageView } from "../../shared/dashboard/activity.ts";
-import type { LimitDefaults } from "../config.ts";
-import type { Limits } from "../limits/limits.ts";
-import type { KeyStore } from "../store/keys.ts";
-import type { WindowRule, WindowStore } from "../store/windows.ts";
+import type { UsageView } from "./contract/activity.ts";
+import type { LimitDefaults } from "../api/config.ts";
+import type { Limits } from "../base/limits/limits.ts";
+import type { KeyStore } from "../base/store/keys.ts";
+import type { WindowRule, WindowStore } from "../base/store/windows.ts";
 import { DashboardError } from "./errors.ts";
 
 export interface StandingParts {

@@ -1,6 +1,6 @@
 /** Koa's `ctx.state` in the dashboard: what the middleware has established about a request. */
-import type { DashboardEndpoint } from "../../shared/dashboard/endpoints.ts";
-import type { RequestState } from "../http/state.ts";
+import type { DashboardEndpoint } from "./contract/endpoints.ts";
+import type { RequestState } from "../base/http/state.ts";
 import type { SignedIn } from "./call.ts";
 
 export interface DashboardState extends Pick<RequestState, "requestId" | "json" | "bodyDigest"> {

@@ -1,6 +1,6 @@
 /** Who a request is from, by its cookies, and what may be set in them. `__Host-`: of this host alone, over https (or to localhost), for every path. */
 import type { ParameterizedContext } from "koa";
-import { headerValues } from "../http/header-values.ts";
+import { headerValues } from "../base/http/header-values.ts";
 import type { Visitor } from "./call.ts";
 import { CEREMONY_MS } from "./passkeys.ts";
 import { keyedHash, newSecret } from "./secrets.ts";

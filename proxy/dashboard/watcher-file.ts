@@ -1,7 +1,7 @@
 /** What the watcher says of the pool, by the file that `npm run watch -- --status FILE` keeps. The watcher is a program of its own, on a node of its own: this only shows its word. */
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
-import type { Alarms } from "../../shared/dashboard/operator.ts";
+import type { Alarms } from "./contract/operator.ts";
 
 const shape = z.object({
   at: z.iso.datetime(),

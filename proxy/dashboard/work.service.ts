@@ -1,10 +1,10 @@
 /** What an instance has under way: the queue of its sequencer with the gas wallet, and open bridge requests. */
-import type { OperatorBridges, OperatorHealth, QueueView } from "../../shared/dashboard/operator.ts";
+import type { OperatorBridges, OperatorHealth, QueueView } from "./contract/operator.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
-import type { BridgeRecord } from "../store/bridge-records.ts";
-import type { InstanceStores } from "../store/instance.ts";
-import type { TicketError, TicketRecord } from "../store/tickets.ts";
+import type { BridgeRecord } from "../base/store/bridge-records.ts";
+import type { InstanceStores } from "../base/store/instance.ts";
+import type { TicketError, TicketRecord } from "../base/store/tickets.ts";
 
 export interface WorkParts {
   readonly stores: Pick<InstanceStores, "tickets" | "bridges">;

@@ -18,7 +18,7 @@ const FOLDER = path.join(ROOT, ".cloister/build/programs");
  * measure with.
  */
 const PROGRAMS = [
-  "proxy/main.ts",
+  "proxy/api/main.ts",
   "scripts/lab/bench/client/proving-process.ts",
   "scripts/lab/bench/client/restoring-process.ts",
   "scripts/lab/bench/client/scanning-process.ts",

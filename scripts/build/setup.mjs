@@ -91,7 +91,7 @@ export const BUILDS = [
     args: ["--import", "tsx", "scripts/build/prover.ts"],
   },
   pageStep("dashboard", "proxy/dashboard/page", "proxy/dashboard/dist", [
-    "shared/dashboard",
+    "proxy/dashboard/contract",
     "shared/api",
     "shared/protocol",
   ]),

@@ -5,11 +5,11 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/store/instance.ts";
-import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
-import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
-import { UnfitFormat, type Instance } from "../../proxy/store/lmdb/instance-record.ts";
-import { UnfitRedis } from "../../proxy/store/redis/fitness.ts";
+import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/base/store/instance.ts";
+import { openChainDataStore } from "../../proxy/base/store/lmdb/chain-data.ts";
+import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
+import { UnfitFormat, type Instance } from "../../proxy/base/store/lmdb/instance-record.ts";
+import { UnfitRedis } from "../../proxy/base/store/redis/fitness.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import { APPS, APPS_HELP } from "./operator/apps.ts";
 import { BACKUP_HELP, backupCommand, restoreCommand } from "./operator/backup.ts";

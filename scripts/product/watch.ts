@@ -4,7 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { JsonRpcProvider } from "ethers";
-import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
+import { ChainRefused, ChainUnreachable } from "../../proxy/base/chain/json-rpc.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import type { Home } from "../../shared/protocol/statements.ts";
@@ -14,7 +14,7 @@ import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-
 import { Account, fileBook, memoryBook } from "./watch/account.ts";
 import { openEvidenceFolder } from "./watch/evidence-folder.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
-import { proposalJson, proposalText } from "../../proxy/chain/owner-events.ts";
+import { proposalJson, proposalText } from "../../proxy/base/chain/owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
 import { connectNode, pause } from "./watch/node.ts";
 import { Refuter, reportJson, reportLine } from "./watch/refuter.ts";

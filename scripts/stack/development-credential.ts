@@ -1,10 +1,10 @@
 // One developer and one API key for the whole local stack: the same key in the store of every network. It is
 // kept in a file for its owner, beside its record; a production proxy shows a key once and keeps only a keyed hash.
 import { readFile } from "node:fs/promises";
-import { createApiKey } from "../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
-import { loadPepper } from "../../proxy/auth/secret-files.ts";
-import type { ApiKey, KeyStore } from "../../proxy/store/keys.ts";
+import { createApiKey } from "../../proxy/base/auth/api-keys.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
+import { loadPepper } from "../../proxy/base/auth/secret-files.ts";
+import type { ApiKey, KeyStore } from "../../proxy/base/store/keys.ts";
 import { z } from "zod";
 import { inStore } from "./local-store.ts";
 import type { Secrets } from "./stack-folder.ts";

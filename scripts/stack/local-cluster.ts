@@ -1,7 +1,7 @@
 // The first network with several proxies and enclaves around one Redis, as an instance that has outgrown one process
 // runs: any proxy serves any request, one of them submits. Development only.
 import path from "node:path";
-import { sharedStores } from "../../proxy/store/instance.ts";
+import { sharedStores } from "../../proxy/base/store/instance.ts";
 import { credentialIn } from "./development-credential.ts";
 import { startStack, type PortChoice, type Stack, type StackOptions } from "./local-stack.ts";
 import type { LocalNetwork } from "./local-network.ts";

@@ -8,7 +8,7 @@ import { keccakHex } from "../../shared/protocol/hash.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { imageOf, VERIFIER_KINDS } from "../../shared/protocol/host/registration.ts";
 import { loadArtifact } from "../build/contracts.ts";
-import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import type { SignerPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import {
   committedKeyHashes,
   deployPool,

@@ -1,7 +1,7 @@
 // The dashboard beside the proxy of a local network, with invitations for whoever started it: one for the account of the
 // development's developer, one for an operator's. Development only.
 import { Wallet } from "ethers";
-import { loadPepper } from "../../proxy/auth/secret-files.ts";
+import { loadPepper } from "../../proxy/base/auth/secret-files.ts";
 import { DASHBOARD_SETTINGS } from "../../proxy/dashboard/config.ts";
 import { createInvitation, type InvitationTerms } from "../product/operator/invitations.ts";
 import { DEVELOPER_ID } from "./development-credential.ts";

@@ -4,7 +4,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { getAddress } from "ethers";
-import { createLink } from "../../proxy/enclave-link/link.ts";
+import { createLink } from "../../proxy/api/enclave-link/link.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
@@ -297,7 +297,7 @@ async function proxyStarts(
     const own = count === 1 ? settings : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: store };
     const service = {
       name,
-      program: "proxy/main.ts",
+      program: "proxy/api/main.ts",
       settings: (await eachProxy?.(number, own)) ?? own,
       logFile: folder.log(name),
       isReady: (line: Readonly<Record<string, unknown>>) => line["msg"] === "listening",

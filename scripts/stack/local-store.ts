@@ -1,6 +1,6 @@
 // The store of a local network's proxy, written as an operator writes it: beside a proxy that may be running.
-import { embeddedStores } from "../../proxy/store/instance.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
+import { embeddedStores } from "../../proxy/base/store/instance.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 
 export async function inStore<T>(
   dataDir: string,

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { devNull } from "node:os";
 import path from "node:path";
-import { createKeyRing } from "../../proxy/auth/secret-files.ts";
+import { createKeyRing } from "../../proxy/base/auth/secret-files.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import type { Anvil } from "./anvil.ts";
 import { DEVELOPMENT_CREDENTIAL } from "./kms/signature.ts";

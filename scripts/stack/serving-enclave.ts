@@ -2,9 +2,9 @@
 // start and restored at every one, by the proxy's courier through a development KMS that lives just as long.
 import path from "node:path";
 import { parseConfiguration } from "../../enclave/configuration.ts";
-import { createKeyRelease, restoreEnclave } from "../../proxy/enclave-link/key-courier.ts";
-import { createLink } from "../../proxy/enclave-link/link.ts";
-import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { createKeyRelease, restoreEnclave } from "../../proxy/api/enclave-link/key-courier.ts";
+import { createLink } from "../../proxy/api/enclave-link/link.ts";
+import type { SignerPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import { developmentConfiguration } from "../product/image/configuration.ts";
 import { developmentPolicy, keptOrNewPair } from "./development-signer.ts";

@@ -1,6 +1,6 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import path from "node:path";
-import { startReference } from "../../proxy/http/reference.ts";
+import { startReference } from "../../proxy/base/http/reference.ts";
 import { UsageError, wholeNumber } from "../build/command.ts";
 import { interruption, runStackCommand } from "./command.ts";
 import {

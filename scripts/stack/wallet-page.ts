@@ -5,7 +5,7 @@ import { access } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { changeOrigins } from "../../proxy/auth/registration.ts";
+import { changeOrigins } from "../../proxy/base/auth/registration.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { readManifest } from "../../shared/client/node/index.ts";
 import type { NetworkEntry } from "../product/stack-file.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { computeAddress, hexlify, recoverAddress, SigningKey } from "ethers";
 import { parseConfiguration } from "../../enclave/configuration.ts";
-import { createLink, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
+import { createLink, type EnclaveLink } from "../../proxy/api/enclave-link/link.ts";
 import { sealEnvelope } from "../../scripts/stack/kms/envelope.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
 import { configurationText, developmentConfiguration } from "../../scripts/product/image/configuration.ts";

@@ -3,9 +3,9 @@
  * program. The proxy is the attacker's too, where it says so; else it is the real one's attestor.
  */
 import assert from "node:assert/strict";
-import { createAttestor, type Attestor, type RootRequest } from "../../proxy/enclave-link/attestor.ts";
-import { createLink, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
-import { recoverSigner } from "../../proxy/chain/recovery.ts";
+import { createAttestor, type Attestor, type RootRequest } from "../../proxy/api/enclave-link/attestor.ts";
+import { createLink, type EnclaveLink } from "../../proxy/api/enclave-link/link.ts";
+import { recoverSigner } from "../../proxy/base/chain/recovery.ts";
 import { committedKeyHashes } from "../../scripts/product/deploy.ts";
 import {
   attested,

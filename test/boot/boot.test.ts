@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { verifyTypedData } from "ethers";
 import { parseConfiguration, type Configuration } from "../../enclave/configuration.ts";
-import { CourierFault, createKeyRelease, restoreEnclave } from "../../proxy/enclave-link/key-courier.ts";
-import { createLink, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
-import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { CourierFault, createKeyRelease, restoreEnclave } from "../../proxy/api/enclave-link/key-courier.ts";
+import { createLink, type EnclaveLink } from "../../proxy/api/enclave-link/link.ts";
+import type { SignerPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import { developmentConfiguration } from "../../scripts/product/image/configuration.ts";
 import {
   DEVELOPMENT_KEY_ARN,

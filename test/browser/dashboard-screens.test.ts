@@ -2,8 +2,8 @@
 // policy forbids, in light and dark, on a desk and on a phone.
 import assert from "node:assert/strict";
 import path from "node:path";
-import { createApiKey } from "../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
+import { createApiKey } from "../../proxy/base/auth/api-keys.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
 import { buildPage, PAGES } from "../../scripts/build/pages.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";

@@ -2,9 +2,9 @@
 // elsewhere or the connection is lost: in a real browser, against the real program, over its real store.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
-import type { Account } from "../../proxy/store/accounts.ts";
-import type { DashboardSession } from "../../proxy/store/dashboard-sessions.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
+import type { Account } from "../../proxy/base/store/accounts.ts";
+import type { DashboardSession } from "../../proxy/base/store/dashboard-sessions.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";
 import { acceptInvitation, go, settled, startPerson, type Person } from "./dashboard-person.ts";

@@ -5,7 +5,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "playwright-core";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
 import { encodeShieldedAddress } from "../../shared/notes/address.ts";
 import { nobody } from "../../shared/notes/encryption.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";

@@ -1,7 +1,7 @@
 // The reference page in a real browser: it is drawn whole under its own policy, and asks nobody but its origin.
 import assert from "node:assert/strict";
-import type { HttpServer } from "../../proxy/http/server.ts";
-import { startReference } from "../../proxy/http/reference.ts";
+import type { HttpServer } from "../../proxy/base/http/server.ts";
+import { startReference } from "../../proxy/base/http/reference.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 
 describe("reference page in a browser", function () {

@@ -4,12 +4,12 @@
  * Then the same bodies without a fault are taken, so that the table and the comparison could both have failed.
  */
 import assert from "node:assert/strict";
-import { createApiKey } from "../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
-import { loadKeyRing, loadPepper } from "../../proxy/auth/secret-files.ts";
-import { mintSessionToken } from "../../proxy/auth/session-tokens.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../proxy/store/instance.ts";
+import { createApiKey } from "../../proxy/base/auth/api-keys.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
+import { loadKeyRing, loadPepper } from "../../proxy/base/auth/secret-files.ts";
+import { mintSessionToken } from "../../proxy/base/auth/session-tokens.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../proxy/base/store/instance.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
 import { lineOfLog, loggedLines } from "../../scripts/stack/service.ts";
 import type { NetworkName } from "../../scripts/product/stack-file.ts";

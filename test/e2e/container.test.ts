@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Wallet as EthereumWallet } from "ethers";
 import { createClient } from "../../shared/client/index.ts";
-import { createKeyRing } from "../../proxy/auth/secret-files.ts";
+import { createKeyRing } from "../../proxy/base/auth/secret-files.ts";
 import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stack/kms/signature.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { startByteRelay, type ByteRelay } from "../support/byte-relay.ts";
@@ -38,7 +38,7 @@ for at in /opt /opt/node_modules /; do mount -o remount,bind,ro "$at"; done
 mount -t tmpfs tmpfs /tmp
 cd /opt
 exec setpriv --reuid ${String(USER)} --regid ${String(USER)} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \\
-  "$4" --import tsx proxy/main.ts`;
+  "$4" --import tsx proxy/api/main.ts`;
 
 describe("the proxy's container, without an engine (needs root, unshare and setpriv)", function () {
   let on: TestStack;

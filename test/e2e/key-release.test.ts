@@ -5,8 +5,8 @@ import { appendFile, cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { JsonRpcProvider } from "ethers";
-import { createLink } from "../../proxy/enclave-link/link.ts";
-import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { createLink } from "../../proxy/api/enclave-link/link.ts";
+import { readPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import type { LocalNetwork } from "../../scripts/stack/local-network.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import path from "node:path";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { servedIndex } from "../../proxy/store/lmdb/chain-tables.ts";
-import { openRebuildStore } from "../../proxy/store/lmdb/rebuild.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
+import { servedIndex } from "../../proxy/base/store/lmdb/chain-tables.ts";
+import { openRebuildStore } from "../../proxy/base/store/lmdb/rebuild.ts";
 import { lineOfLog, loggedLines } from "../../scripts/stack/service.ts";
 import { runProgram, startProgram, type Ended } from "../support/program.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";

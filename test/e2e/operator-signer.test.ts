@@ -5,7 +5,7 @@ import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { readPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";

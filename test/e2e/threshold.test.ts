@@ -14,7 +14,7 @@ import { StackError } from "../../scripts/product/stack-file.ts";
 import { auditService } from "../../scripts/product/audit/service.ts";
 import { PROGRAM_NAMES } from "../../scripts/product/image/measurement.ts";
 import { readImages, readSigners } from "../../scripts/product/operator/pool-signers.ts";
-import { createLink } from "../../proxy/enclave-link/link.ts";
+import { createLink } from "../../proxy/api/enclave-link/link.ts";
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
 import { startStack } from "../../scripts/stack/local-stack.ts";
 import type { Problem } from "../../shared/api/errors.ts";

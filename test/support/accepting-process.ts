@@ -1,6 +1,6 @@
 /** Accepts tickets and prints each id once its promise has resolved, until somebody kills it. */
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../proxy/store/instance.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../proxy/base/store/instance.ts";
 import { mustField } from "../../shared/protocol/brands.ts";
 
 const store = embeddedStores(openDatabase(process.argv[2]!)).tickets;

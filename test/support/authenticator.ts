@@ -6,7 +6,7 @@ import type {
   CreationOptions,
   RegistrationResponse,
   RequestOptions,
-} from "../../shared/dashboard/passkeys.ts";
+} from "../../proxy/dashboard/contract/passkeys.ts";
 
 const PRESENT = 0x01;
 const VERIFIED = 0x04;

@@ -1,7 +1,7 @@
 // Bridge requests and their settings for tests: terms as the service makes them, of keys that are nobody's.
-import { bridgeSettingsOf, type BridgeSettings } from "../../proxy/bridge/bridge.settings.ts";
-import { createTerms, type Planned } from "../../proxy/bridge/terms.ts";
-import type { BridgeRecord } from "../../proxy/store/bridge-records.ts";
+import { bridgeSettingsOf, type BridgeSettings } from "../../proxy/base/bridge/bridge.settings.ts";
+import { createTerms, type Planned } from "../../proxy/api/bridge/terms.ts";
+import type { BridgeRecord } from "../../proxy/base/store/bridge-records.ts";
 import { mustField, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Receiver } from "../../shared/protocol/host/forwarders.ts";
 

@@ -1,7 +1,7 @@
 /** Ends a developer's sessions again and again, and prints a line for each time that is durable, until somebody kills it. */
-import { revokeSessions } from "../../proxy/auth/registration.ts";
-import { embeddedStores, sharedStores } from "../../proxy/store/instance.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
+import { revokeSessions } from "../../proxy/base/auth/registration.ts";
+import { embeddedStores, sharedStores } from "../../proxy/base/store/instance.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 
 const [place = "", pool = ""] = process.argv.slice(2);
 const { keys } = place.startsWith("redis:")

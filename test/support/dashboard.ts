@@ -4,10 +4,10 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createPepper, loadPepper } from "../../proxy/auth/secret-files.ts";
-import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/store/instance.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { claimInstance } from "../../proxy/store/lmdb/instance-record.ts";
+import { createPepper, loadPepper } from "../../proxy/base/auth/secret-files.ts";
+import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/base/store/instance.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
+import { claimInstance } from "../../proxy/base/store/lmdb/instance-record.ts";
 import {
   CSRF_HEADER,
   CSRF_VALUE,
@@ -15,8 +15,8 @@ import {
   type AnswerOf,
   type BodyOf,
   type DashboardEndpointName,
-} from "../../shared/dashboard/endpoints.ts";
-import type { DashboardProblem } from "../../shared/dashboard/errors.ts";
+} from "../../proxy/dashboard/contract/endpoints.ts";
+import type { DashboardProblem } from "../../proxy/dashboard/contract/errors.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import { createInvitation, type InvitationTerms } from "../../scripts/product/operator/invitations.ts";
 import { freePort } from "../../scripts/stack/ports.ts";

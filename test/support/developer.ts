@@ -1,9 +1,9 @@
 /** A developer as an operator adds one and sets its fee rules, beside the running proxy. */
-import { createApiKey } from "../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
-import { loadPepper } from "../../proxy/auth/secret-files.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../proxy/store/instance.ts";
+import { createApiKey } from "../../proxy/base/auth/api-keys.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
+import { loadPepper } from "../../proxy/base/auth/secret-files.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../proxy/base/store/instance.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
 import { createClient, type Client, type NoteOpening } from "../../shared/client/index.ts";
 import { runProgram } from "./program.ts";

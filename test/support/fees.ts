@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFees, type FeeParts, type Fees } from "../../proxy/fees/fee-rules.ts";
-import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../proxy/store/instance.ts";
+import { createFees, type FeeParts, type Fees } from "../../proxy/api/fees/fee-rules.ts";
+import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../proxy/base/store/instance.ts";
 
 const folders: string[] = [];
 process.once("exit", () => {

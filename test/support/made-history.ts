@@ -3,14 +3,14 @@
  * spends, credited notes, roots and refutations. What a test does not say is drawn at random.
  */
 import { randomBytes } from "node:crypto";
-import { CommitmentTree } from "../../proxy/merkle/tree.ts";
+import { CommitmentTree } from "../../proxy/api/merkle/tree.ts";
 import type {
   ChainDataStore,
   ChainEvent,
   IndexedBlock,
   LoggedEvent,
   NoteOpening,
-} from "../../proxy/store/chain-data.ts";
+} from "../../proxy/base/store/chain-data.ts";
 import type { ShieldedAddress } from "../../shared/notes/address.ts";
 import { OutputSealer } from "../../shared/notes/encryption.ts";
 import { noteCommitment, npkOf, randomField } from "../../shared/notes/note.ts";

@@ -14,30 +14,34 @@ import { committedKeyHashes, deployTestUsdc } from "../../scripts/product/deploy
 import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { authorize, depositDraft, type Draft, seal, type Setting, signalsOf, spendDraft } from "./drafts.ts";
 import { type Attester, attester, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
-import { createPool, type Pool } from "../../proxy/chain/pool.ts";
-import { createChain, type Chain } from "../../proxy/chain/provider.ts";
-import { recoverSigner } from "../../proxy/chain/recovery.ts";
-import { createTokens, type Tokens } from "../../proxy/chain/token.ts";
-import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
-import type { Disagreements } from "../../proxy/enclave-link/disagreements.ts";
-import { EnclaveUnreachable, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
-import type { Owner } from "../../proxy/http/state.ts";
-import type { Logger } from "../../proxy/logging.ts";
-import { createMetrics, type Metrics } from "../../proxy/observe/metrics.ts";
-import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
-import type { ChainDataStore, StoredRoot } from "../../proxy/store/chain-data.ts";
-import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
-import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../proxy/store/instance.ts";
-import type { TicketStore } from "../../proxy/store/ticket-store.ts";
-import type { TicketRecord } from "../../proxy/store/tickets.ts";
-import type { Errands } from "../../proxy/sequencer/errands.ts";
-import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
-import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
-import { logAccepted } from "../../proxy/sequencer/reporting.ts";
-import { createEarlier, type Earlier } from "../../proxy/payments/earlier.ts";
-import { enqueue, type QueueParts } from "../../proxy/payments/payments.service.ts";
-import { createTickets, type Tickets } from "../../proxy/payments/tickets.ts";
+import { createPool, type Pool } from "../../proxy/base/chain/pool.ts";
+import { createChain, type Chain } from "../../proxy/base/chain/provider.ts";
+import { recoverSigner } from "../../proxy/base/chain/recovery.ts";
+import { createTokens, type Tokens } from "../../proxy/base/chain/token.ts";
+import { createAttestor, type Attestor } from "../../proxy/api/enclave-link/attestor.ts";
+import type { Disagreements } from "../../proxy/api/enclave-link/disagreements.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "../../proxy/api/enclave-link/link.ts";
+import type { Owner } from "../../proxy/base/http/state.ts";
+import type { Logger } from "../../proxy/base/logging.ts";
+import { createMetrics, type Metrics } from "../../proxy/base/observe/metrics.ts";
+import { createIndexer, type Indexer } from "../../proxy/api/merkle/indexer.ts";
+import type { ChainDataStore, StoredRoot } from "../../proxy/base/store/chain-data.ts";
+import { openChainDataStore } from "../../proxy/base/store/lmdb/chain-data.ts";
+import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../proxy/base/store/instance.ts";
+import type { TicketStore } from "../../proxy/base/store/ticket-store.ts";
+import type { TicketRecord } from "../../proxy/base/store/tickets.ts";
+import type { Errands } from "../../proxy/base/chain/errands.ts";
+import { createGasWallet } from "../../proxy/base/chain/gas-wallet.ts";
+import {
+  createSequencer,
+  type Sequencer,
+  type SequencerOptions,
+} from "../../proxy/api/sequencer/sequencer.ts";
+import { logAccepted } from "../../proxy/api/sequencer/reporting.ts";
+import { createEarlier, type Earlier } from "../../proxy/api/payments/earlier.ts";
+import { enqueue, type QueueParts } from "../../proxy/api/payments/payments.service.ts";
+import { createTickets, type Tickets } from "../../proxy/api/payments/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";

@@ -1,7 +1,7 @@
 // Refutes statements and roots that the test's signer attested without verifying them, and calls `advance`, on a real pool.
 import { Contract } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import type { StoredRoot } from "../../proxy/store/chain-data.ts";
+import type { StoredRoot } from "../../proxy/base/store/chain-data.ts";
 import { attestationDigest, rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
 import type { Field } from "../../shared/protocol/brands.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";

@@ -1,7 +1,7 @@
 /** Removes ended tickets of a store, and prints after each step how many went, until it is done or killed. */
-import { createRetention } from "../../proxy/sequencer/retention.ts";
-import { embeddedStores, sharedStores } from "../../proxy/store/instance.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
+import { createRetention } from "../../proxy/api/sequencer/retention.ts";
+import { embeddedStores, sharedStores } from "../../proxy/base/store/instance.ts";
+import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 
 const [place = "", pool = "", leaseMs = ""] = process.argv.slice(2);
 const stores = place.startsWith("redis:")

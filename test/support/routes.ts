@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import Koa from "koa";
 import Router from "@koa/router";
 import { pino } from "pino";
-import { errorHandler } from "../../proxy/http/error-handler.ts";
-import { routePath, type Handlers } from "../../proxy/http/routes.ts";
-import type { RequestState } from "../../proxy/http/state.ts";
-import { createMetrics } from "../../proxy/observe/metrics.ts";
+import { errorHandler } from "../../proxy/base/http/error-handler.ts";
+import { routePath, type Handlers } from "../../proxy/base/http/routes.ts";
+import type { RequestState } from "../../proxy/base/http/state.ts";
+import { createMetrics } from "../../proxy/base/observe/metrics.ts";
 import { ENDPOINTS, type EndpointName } from "../../shared/api/endpoints.ts";
 
 export interface Served {

@@ -1,7 +1,7 @@
 /** Reads a stream of the hub in the background, as a client would, checking every payload against its schema and the document. */
 import assert from "node:assert/strict";
-import type { Hub, Reading, Subscription } from "../../proxy/events/hub.ts";
-import { parseId } from "../../proxy/events/position.ts";
+import type { Hub, Reading, Subscription } from "../../proxy/api/events/hub.ts";
+import { parseId } from "../../proxy/api/events/position.ts";
 import { EVENTS, type EventKind, type StreamEvent } from "../../shared/api/data.ts";
 import { SseParser } from "../../shared/client/sse.ts";
 import { eventFault } from "./documented.ts";

@@ -4,10 +4,10 @@
  * says; what it would do with a swap (transfer, then one call of the executor) `execute` does.
  */
 import { Contract, JsonRpcProvider, type JsonRpcSigner } from "ethers";
-import { createChain } from "../../proxy/chain/provider.ts";
-import { createConcurrencyLimit } from "../../proxy/chain/concurrency-limit.ts";
-import { createVenue, type Venue } from "../../proxy/chain/venue.ts";
-import { createSwapQuotes, type SwapQuotes } from "../../proxy/swap/swap.service.ts";
+import { createChain } from "../../proxy/base/chain/provider.ts";
+import { createConcurrencyLimit } from "../../proxy/base/chain/concurrency-limit.ts";
+import { createVenue, type Venue } from "../../proxy/api/swap/venue.ts";
+import { createSwapQuotes, type SwapQuotes } from "../../proxy/api/swap/swap.service.ts";
 import { deployContract } from "../../scripts/product/deploy.ts";
 import {
   createUniswapPool,

@@ -1,10 +1,10 @@
 // A book of two real chains with the real forwarders and CCTP's stand-in: what tests of the watching start from.
-import { createChain, type Chain } from "../../proxy/chain/provider.ts";
-import { createBook, type BookChain, type WatchingBook } from "../../proxy/bridge/watch/book.ts";
-import { keyOf } from "../../proxy/bridge/watch/events.ts";
-import { createLogger } from "../../proxy/logging.ts";
-import type { BridgeRecord } from "../../proxy/store/bridge-records.ts";
-import type { AttesterClient } from "../../proxy/bridge/watch/attester-client.ts";
+import { createChain, type Chain } from "../../proxy/base/chain/provider.ts";
+import { createBook, type BookChain, type WatchingBook } from "../../proxy/relay/book.ts";
+import { keyOf } from "../../proxy/relay/chains/events.ts";
+import { createLogger } from "../../proxy/base/logging.ts";
+import type { BridgeRecord } from "../../proxy/base/store/bridge-records.ts";
+import type { AttesterClient } from "../../proxy/relay/chains/attester-client.ts";
 import {
   inAddress,
   outAddress,

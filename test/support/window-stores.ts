@@ -1,7 +1,7 @@
 // What every window store promises, as one suite. Time is the store's own: a test waits until the store itself
 // says that a place is free, whatever clock it goes by.
 import assert from "node:assert/strict";
-import type { WindowRule, WindowStore } from "../../proxy/store/windows.ts";
+import type { WindowRule, WindowStore } from "../../proxy/base/store/windows.ts";
 
 export interface TestedStore {
   readonly store: WindowStore;

@@ -1,7 +1,7 @@
 /** The menu and the screen beside it. */
 import { ErrorBoundary, lazy, Route, Router, useLocation } from "preact-iso";
 import { useEffect, useRef } from "preact/hooks";
-import type { Me } from "../../../shared/dashboard/account.ts";
+import type { Me } from "../contract/account.ts";
 import { isWithin, MENU } from "./menu.ts";
 import { Act } from "./parts/button.tsx";
 import { Mark } from "./parts/icons.tsx";

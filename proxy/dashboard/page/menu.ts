@@ -1,5 +1,5 @@
 /** What each role finds where. The first of a list is at `/`. */
-import type { Role } from "../../../shared/dashboard/values.ts";
+import type { Role } from "../contract/values.ts";
 
 interface Group {
   readonly title: string;

@@ -6,7 +6,7 @@ import {
   developmentKeyAmong,
   developmentKeyHashes,
   type KeyHashes,
-} from "../../../proxy/chain/development-keys.ts";
+} from "../../../proxy/base/chain/development-keys.ts";
 import type { VerificationKey } from "../../../shared/protocol/verification-key.ts";
 
 /** anvil and Hardhat by default, our second local network, and ganache. The pool knows the same ids. */

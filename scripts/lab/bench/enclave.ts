@@ -18,7 +18,7 @@ import type { VerifierEvents, VerifierProcess } from "../../../enclave/platform.
 import { Signer } from "../../../enclave/signer.ts";
 import { POOL_LIMITS, startPool, type Verify } from "../../../enclave/verifier-pool.ts";
 import { buildGroth16 } from "../../../enclave/verify.ts";
-import { createLink } from "../../../proxy/enclave-link/link.ts";
+import { createLink } from "../../../proxy/api/enclave-link/link.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { randomField } from "../../../shared/notes/note.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";

@@ -1,11 +1,11 @@
 // An index of so many leaves in a process of its own, so that what it holds and how long a start takes is its alone.
-import type { Chain } from "../../../proxy/chain/provider.ts";
-import { createPool } from "../../../proxy/chain/pool.ts";
-import { createLogger } from "../../../proxy/logging.ts";
-import { createIndexer, type Indexer } from "../../../proxy/merkle/indexer.ts";
-import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
-import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
-import type { LoggedEvent } from "../../../proxy/store/chain-data.ts";
+import type { Chain } from "../../../proxy/base/chain/provider.ts";
+import { createPool } from "../../../proxy/base/chain/pool.ts";
+import { createLogger } from "../../../proxy/base/logging.ts";
+import { createIndexer, type Indexer } from "../../../proxy/api/merkle/indexer.ts";
+import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts";
+import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
+import type { LoggedEvent } from "../../../proxy/base/store/chain-data.ts";
 import { mustField, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { toBytes32, word } from "../../../shared/protocol/bytes.ts";
 import { CIPHERTEXT_BYTES } from "../../../shared/protocol/statements.ts";

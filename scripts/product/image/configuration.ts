@@ -8,7 +8,7 @@ import {
   benchmarkKeyAmong,
   developmentKeyAmong,
   developmentKeyHashes,
-} from "../../../proxy/chain/development-keys.ts";
+} from "../../../proxy/base/chain/development-keys.ts";
 import { AWS_NITRO_ROOT } from "../../../shared/client/attestation.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import { readKeyFiles } from "../../build/circuits/artefacts.ts";

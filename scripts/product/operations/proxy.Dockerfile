@@ -23,4 +23,4 @@ ENV NODE_ENV=production CLOISTER_HOST=0.0.0.0 CLOISTER_DATA_DIR=/var/lib/cloiste
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9464/live').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--import", "tsx", "proxy/main.ts"]
+ENTRYPOINT ["node", "--import", "tsx", "proxy/api/main.ts"]

@@ -14,7 +14,7 @@ import {
   type OwnerEvent,
   type Role,
   type Subject,
-} from "../../../proxy/chain/owner-events.ts";
+} from "../../../proxy/base/chain/owner-events.ts";
 import { PoolRefused } from "./refusal.ts";
 
 export { PoolRefused } from "./refusal.ts";

@@ -2,8 +2,8 @@
  * `operator apps`: the identity-provider apps whose access tokens POST /session/exchange takes. Registration is
  * out of band, by somebody who has talked to the developer: whoever holds an app's provider can be any of its users.
  */
-import { addApp, type NewApp } from "../../../proxy/identity/registration.ts";
-import type { App } from "../../../proxy/store/apps.ts";
+import { addApp, type NewApp } from "../../../proxy/base/identity/registration.ts";
+import type { App } from "../../../proxy/base/store/apps.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { given, need, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 

@@ -1,7 +1,12 @@
-// `npm run operator -- backup …` and `restore …`: copies of the embedded store (proxy/store/lmdb/backup.ts).
-import { makeBackup, restoreBackup, UnfitBackup, type BackupNote } from "../../../proxy/store/lmdb/backup.ts";
-import type { Database } from "../../../proxy/store/lmdb/database.ts";
-import type { Instance } from "../../../proxy/store/lmdb/instance-record.ts";
+// `npm run operator -- backup …` and `restore …`: copies of the embedded store (proxy/base/store/lmdb/backup.ts).
+import {
+  makeBackup,
+  restoreBackup,
+  UnfitBackup,
+  type BackupNote,
+} from "../../../proxy/base/store/lmdb/backup.ts";
+import type { Database } from "../../../proxy/base/store/lmdb/database.ts";
+import type { Instance } from "../../../proxy/base/store/lmdb/instance-record.ts";
 import { UsageError } from "../../build/command.ts";
 import { need, noMore, type Result } from "./command-line.ts";
 

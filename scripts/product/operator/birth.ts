@@ -5,8 +5,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Configuration } from "../../../enclave/configuration.ts";
-import type { EnclaveLink } from "../../../proxy/enclave-link/link.ts";
-import type { SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
+import type { EnclaveLink } from "../../../proxy/api/enclave-link/link.ts";
+import type { SignerPair } from "../../../proxy/api/enclave-link/signer-pair.ts";
 import {
   verifyAttestation,
   type AttestationFault,

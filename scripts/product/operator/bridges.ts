@@ -3,8 +3,8 @@
 // has the refund, which needs nobody's consent. What became of a request stands on the chains, so it is not in here.
 import { checksumAddress } from "../../../shared/api/checksum.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
-import { HOME_CHAIN, type BridgeRecord } from "../../../proxy/store/bridge-records.ts";
-import { addressesOf } from "../../../proxy/store/bridges.ts";
+import { HOME_CHAIN, type BridgeRecord } from "../../../proxy/base/store/bridge-records.ts";
+import { addressesOf } from "../../../proxy/base/store/bridges.ts";
 import { UsageError } from "../../build/command.ts";
 import { type Kept, type Result, type Verbs } from "./command-line.ts";
 

@@ -1,14 +1,14 @@
 // `npm run operator -- index …`: the proxy's copy of the pool's log, compared with the pool or rebuilt. No money
 // depends on it: tickets and signed transactions are other tables, which neither command opens.
 import { pino } from "pino";
-import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
-import { createPool, type Pool } from "../../../proxy/chain/pool.ts";
-import { createChain, type Chain } from "../../../proxy/chain/provider.ts";
-import { checkIndex, type IndexReport } from "../../../proxy/merkle/index-check.ts";
-import { rebuildIndex, type RebuildProgress } from "../../../proxy/merkle/index-rebuild.ts";
-import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
-import type { Database } from "../../../proxy/store/lmdb/database.ts";
-import { openRebuildStore, type IndexSource } from "../../../proxy/store/lmdb/rebuild.ts";
+import { ChainUnreachable } from "../../../proxy/base/chain/json-rpc.ts";
+import { createPool, type Pool } from "../../../proxy/base/chain/pool.ts";
+import { createChain, type Chain } from "../../../proxy/base/chain/provider.ts";
+import { checkIndex, type IndexReport } from "../../../proxy/api/merkle/index-check.ts";
+import { rebuildIndex, type RebuildProgress } from "../../../proxy/api/merkle/index-rebuild.ts";
+import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts";
+import type { Database } from "../../../proxy/base/store/lmdb/database.ts";
+import { openRebuildStore, type IndexSource } from "../../../proxy/base/store/lmdb/rebuild.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { need, noMore, type POOL_OPTIONS, type Result, type StoreValues } from "./command-line.ts";

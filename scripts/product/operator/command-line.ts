@@ -3,9 +3,9 @@
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { UsageError } from "../../build/command.ts";
-import type { ChainDataStore } from "../../../proxy/store/chain-data.ts";
-import type { Author } from "../../../proxy/store/audit.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
+import type { ChainDataStore } from "../../../proxy/base/store/chain-data.ts";
+import type { Author } from "../../../proxy/base/store/audit.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 import type { Measurement } from "../../../shared/protocol/attestation-document.ts";
 
 export interface Result {

@@ -1,8 +1,8 @@
 // `npm run operator -- developers …` and `keys …`: who may call the service, with what limits, and with which API keys.
 import { setTimeout as delay } from "node:timers/promises";
-import { createApiKey } from "../../../proxy/auth/api-keys.ts";
-import { FELT_MS } from "../../../proxy/auth/developers.ts";
-import { REMEMBERED_MS } from "../../../proxy/auth/recent-callers.ts";
+import { createApiKey } from "../../../proxy/base/auth/api-keys.ts";
+import { FELT_MS } from "../../../proxy/base/auth/developers.ts";
+import { REMEMBERED_MS } from "../../../proxy/api/auth/recent-callers.ts";
 import {
   addDeveloper,
   changeLimits,
@@ -11,9 +11,9 @@ import {
   enableDeveloper,
   revokeSessions,
   revokeUserSessions,
-} from "../../../proxy/auth/registration.ts";
-import { loadPepper } from "../../../proxy/auth/secret-files.ts";
-import type { ApiKey, Developer, DeveloperLimits } from "../../../proxy/store/keys.ts";
+} from "../../../proxy/base/auth/registration.ts";
+import { loadPepper } from "../../../proxy/base/auth/secret-files.ts";
+import type { ApiKey, Developer, DeveloperLimits } from "../../../proxy/base/store/keys.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { given, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 

@@ -1,7 +1,7 @@
 // `npm run operator -- disagreements …`: the cases in which verifiers of two kinds gave two verdicts. While one is open,
 // no proxy of the instance has anything attested.
-import { audited, noted } from "../../../proxy/store/audit.ts";
-import type { Disagreement } from "../../../proxy/store/disagreements.ts";
+import { audited, noted } from "../../../proxy/base/store/audit.ts";
+import type { Disagreement } from "../../../proxy/base/store/disagreements.ts";
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";

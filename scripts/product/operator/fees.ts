@@ -1,12 +1,12 @@
 // `npm run operator -- fees …`: developers' fee rules, and the fee notes that were received. Amounts are in
 // smallest units, as a rule holds them: what is typed is what is charged.
 import { getAddress } from "ethers";
-import { removeRule, setRule } from "../../../proxy/fees/developer-rules.ts";
-import { OPERATIONS } from "../../../proxy/fees/service-fees.ts";
-import type { ChainDataStore } from "../../../proxy/store/chain-data.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
-import type { FeeNote } from "../../../proxy/store/fee-notes.ts";
-import type { DeveloperRule, FeeInstance } from "../../../proxy/store/fee-rules.ts";
+import { removeRule, setRule } from "../../../proxy/base/fees/developer-rules.ts";
+import { OPERATIONS } from "../../../proxy/base/fees/service-fees.ts";
+import type { ChainDataStore } from "../../../proxy/base/store/chain-data.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
+import type { FeeNote } from "../../../proxy/base/store/fee-notes.ts";
+import type { DeveloperRule, FeeInstance } from "../../../proxy/base/store/fee-rules.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";

@@ -1,9 +1,9 @@
 // `npm run operator -- audit`, `usage` and `tickets ended`: what was changed by whom, how much each developer used, and
 // which tickets are over. They change nothing. Pages end with the words that go on behind them.
-import type { AuditEntry, Author } from "../../../proxy/store/audit.ts";
-import { isEndedCursor, type EndedState } from "../../../proxy/store/ended-tickets.ts";
-import type { TicketRecord } from "../../../proxy/store/tickets.ts";
-import { dayOf, nameOfDay, numberOfDay, type UsageDay } from "../../../proxy/store/usage.ts";
+import type { AuditEntry, Author } from "../../../proxy/base/store/audit.ts";
+import { isEndedCursor, type EndedState } from "../../../proxy/base/store/ended-tickets.ts";
+import type { TicketRecord } from "../../../proxy/base/store/tickets.ts";
+import { dayOf, nameOfDay, numberOfDay, type UsageDay } from "../../../proxy/base/store/usage.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { given, noMore, type Kept, type Result, type StoreValues } from "./command-line.ts";
 

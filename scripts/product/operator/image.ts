@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { getAddress } from "ethers";
-import { dateOf, timeFieldsOf, timesOf } from "../../../proxy/chain/owner-events.ts";
+import { dateOf, timeFieldsOf, timesOf } from "../../../proxy/base/chain/owner-events.ts";
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { imageOf, VERIFIER_KINDS } from "../../../shared/protocol/host/registration.ts";

@@ -1,10 +1,10 @@
 // `npm run operator -- invitations …`: who may make an account at the dashboard. A link is shown once; the store keeps a
 // keyed hash of it, under the pepper of the API keys.
 import { newInvitation } from "../../../proxy/dashboard/secrets.ts";
-import { loadPepper } from "../../../proxy/auth/secret-files.ts";
-import { noted, type Author } from "../../../proxy/store/audit.ts";
-import type { Invitation } from "../../../proxy/store/accounts.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
+import { loadPepper } from "../../../proxy/base/auth/secret-files.ts";
+import { noted, type Author } from "../../../proxy/base/store/audit.ts";
+import type { Invitation } from "../../../proxy/base/store/accounts.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { need, type Kept, type Result, type Verbs } from "./command-line.ts";
 

@@ -18,7 +18,7 @@ import {
   type Standing,
   type Terms,
 } from "./admissions.ts";
-import { dateOf, timeFieldsOf, timesOf } from "../../../proxy/chain/owner-events.ts";
+import { dateOf, timeFieldsOf, timesOf } from "../../../proxy/base/chain/owner-events.ts";
 import { addressOf, walletIn, withPool, type PoolAt } from "./chain.ts";
 import { UsageError } from "../../build/command.ts";
 import { need, POOL_OPTIONS, show, type Result } from "./command-line.ts";

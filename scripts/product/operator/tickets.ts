@@ -1,12 +1,12 @@
 // `npm run operator -- tickets inspect …`: all that the instance and the chain know of one ticket, for whoever answers its
 // payer. It changes nothing, and shows neither proof nor signature, ciphertext or signed transaction.
-import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
-import type { Pool } from "../../../proxy/chain/pool.ts";
-import type { Chain } from "../../../proxy/chain/provider.ts";
-import { isOver } from "../../../proxy/store/ticket-states.ts";
-import type { TicketStore } from "../../../proxy/store/ticket-store.ts";
-import type { Outgoing, TicketRecord } from "../../../proxy/store/tickets.ts";
-import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
+import { ChainUnreachable } from "../../../proxy/base/chain/json-rpc.ts";
+import type { Pool } from "../../../proxy/base/chain/pool.ts";
+import type { Chain } from "../../../proxy/base/chain/provider.ts";
+import { isOver } from "../../../proxy/base/store/ticket-states.ts";
+import type { TicketStore } from "../../../proxy/base/store/ticket-store.ts";
+import type { Outgoing, TicketRecord } from "../../../proxy/base/store/tickets.ts";
+import { StoreUnavailable } from "../../../proxy/base/store/unavailable.ts";
 import type { Bytes32, Field } from "../../../shared/protocol/brands.ts";
 import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { signalNames } from "../../../shared/protocol/host/statements.ts";

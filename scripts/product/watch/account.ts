@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isError, type JsonRpcProvider, Transaction, type TransactionReceipt, Wallet } from "ethers";
-import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../proxy/base/chain/json-rpc.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { poolInterface } from "./calls.ts";
 import { pause } from "./node.ts";

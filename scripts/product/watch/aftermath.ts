@@ -9,7 +9,7 @@ import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { imageOf } from "../../../shared/protocol/host/registration.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
 import { decodeUserData } from "../../../shared/protocol/user-data.ts";
-import { dateOf, ownerEventOf, proposalText, type Change } from "../../../proxy/chain/owner-events.ts";
+import { dateOf, ownerEventOf, proposalText, type Change } from "../../../proxy/base/chain/owner-events.ts";
 import { quoted } from "../quoted.ts";
 import type { Case, Said } from "./case.ts";
 import type { Code } from "./findings.ts";

@@ -3,7 +3,7 @@
  * transaction's own calldata, or from a trace when another contract made the call. Trusts the compiler's ABI.
  */
 import { Interface } from "ethers";
-import { ChainRefused } from "../../../proxy/chain/json-rpc.ts";
+import { ChainRefused } from "../../../proxy/base/chain/json-rpc.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";

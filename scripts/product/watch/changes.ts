@@ -3,7 +3,7 @@
  * all blocks are the ledger, and taking back a block means leaving its record out. Numbers are decimal text.
  */
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
-import type { OwnerEvent } from "../../../proxy/chain/owner-events.ts";
+import type { OwnerEvent } from "../../../proxy/base/chain/owner-events.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Finding } from "./findings.ts";
 

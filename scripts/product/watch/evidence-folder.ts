@@ -5,7 +5,7 @@
  */
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { ChainRefused } from "../../../proxy/chain/json-rpc.ts";
+import { ChainRefused } from "../../../proxy/base/chain/json-rpc.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { keccak256 } from "../../../shared/protocol/hash.ts";
 import type { WatchedPool } from "./case.ts";

@@ -2,7 +2,7 @@
  * Judges what the pool said in one transaction against what was handed to it and what the ledger knows. Every
  * rule that the pool took an enclave's word for is checked here again, without that word.
  */
-import { proposalText } from "../../../proxy/chain/owner-events.ts";
+import { proposalText } from "../../../proxy/base/chain/owner-events.ts";
 import { judgeAftermath } from "./aftermath.ts";
 import { hashOf, poolInterface, type Handed, type Member } from "./calls.ts";
 import { Case, type CaseParts, type Said } from "./case.ts";

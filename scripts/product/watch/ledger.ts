@@ -12,7 +12,7 @@ import {
 } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
-import type { OwnerEvent, Proposal } from "../../../proxy/chain/owner-events.ts";
+import type { OwnerEvent, Proposal } from "../../../proxy/base/chain/owner-events.ts";
 import type { BlockRecord, Change, Flow } from "./changes.ts";
 import { Claims } from "./claims.ts";
 import { convictionOf, type Evidence } from "./evidence.ts";

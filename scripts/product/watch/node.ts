@@ -5,7 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { ChainUnreachable, createJsonRpc } from "../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable, createJsonRpc } from "../../../proxy/base/chain/json-rpc.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asAddress, asBytes32, fromHex } from "../../../shared/protocol/host/text.ts";
 

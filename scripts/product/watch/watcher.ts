@@ -3,7 +3,7 @@
  * when blocks are replaced, and asks again when the node's answers do not fit together.
  */
 import { kindsNeeded } from "./statements.ts";
-import { ChainRefused, ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
+import { ChainRefused, ChainUnreachable } from "../../../proxy/base/chain/json-rpc.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { KIND_NAMES, KINDS, type Home, type Kind } from "../../../shared/protocol/statements.ts";
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";

@@ -1,10 +1,10 @@
 // The demo's developer: registered as an operator does it, beside the running proxy, with an API key for this run
 // and fee rules of its own, paid to a wallet of its own. DEVELOPMENT ONLY.
 import { parseUnits } from "ethers";
-import { createApiKey } from "../../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../../proxy/auth/registration.ts";
-import { loadPepper } from "../../../proxy/auth/secret-files.ts";
-import { setRule } from "../../../proxy/fees/developer-rules.ts";
+import { createApiKey } from "../../../proxy/base/auth/api-keys.ts";
+import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
+import { loadPepper } from "../../../proxy/base/auth/secret-files.ts";
+import { setRule } from "../../../proxy/base/fees/developer-rules.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";

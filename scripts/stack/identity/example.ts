@@ -1,7 +1,7 @@
 // An identity provider beside a running stack, with an app of the development key's developer that is registered on
 // each network as an operator does it. So POST /session/exchange can be tried without a provider of one's own.
 // DEVELOPMENT ONLY: it believes whoever gives a name.
-import { addApp } from "../../../proxy/identity/registration.ts";
+import { addApp } from "../../../proxy/base/identity/registration.ts";
 import { DEVELOPER_ID } from "../development-credential.ts";
 import type { Stack } from "../local-stack.ts";
 import { inStore } from "../local-store.ts";

@@ -2,9 +2,9 @@
 // says what every party answered beside what it must answer; controls show that the honest way works at that very place.
 import { constants, publicEncrypt, randomBytes } from "node:crypto";
 import { computeAddress, SigningKey } from "ethers";
-import { COURIER_FAULTS } from "../../../proxy/enclave-link/key-courier.ts";
-import type { EnclaveLink } from "../../../proxy/enclave-link/link.ts";
-import { readPair, type SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
+import { COURIER_FAULTS } from "../../../proxy/api/enclave-link/key-courier.ts";
+import type { EnclaveLink } from "../../../proxy/api/enclave-link/link.ts";
+import { readPair, type SignerPair } from "../../../proxy/api/enclave-link/signer-pair.ts";
 import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { mustFromHex, concatBytes } from "../../../shared/protocol/bytes.ts";

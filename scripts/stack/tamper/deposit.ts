@@ -1,6 +1,6 @@
 // A deposit with a real proof that nobody has sent: what a client would post, and what proxy and enclave read in it.
 import { HDNodeWallet, type JsonRpcProvider } from "ethers";
-import { toTransaction, type Transaction } from "../../../proxy/payments/transaction.ts";
+import { toTransaction, type Transaction } from "../../../proxy/api/payments/transaction.ts";
 import type { DepositBody } from "../../../shared/api/transactions.ts";
 import { memoryStorage, newSeed, type Client } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";

@@ -4,15 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Interface, Wallet, type JsonRpcProvider } from "ethers";
-import { encodeExecute } from "../../../proxy/chain/execute-call.ts";
+import { encodeExecute } from "../../../proxy/base/chain/execute-call.ts";
 import {
   CourierFault,
   createKeyRelease,
   restoreEnclave,
   type KeyRelease,
-} from "../../../proxy/enclave-link/key-courier.ts";
-import { createLink, type EnclaveLink } from "../../../proxy/enclave-link/link.ts";
-import type { SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
+} from "../../../proxy/api/enclave-link/key-courier.ts";
+import { createLink, type EnclaveLink } from "../../../proxy/api/enclave-link/link.ts";
+import type { SignerPair } from "../../../proxy/api/enclave-link/signer-pair.ts";
 import { ApiProblem, createClient, type Client } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";

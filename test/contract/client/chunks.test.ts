@@ -1,7 +1,7 @@
 // A wallet that is restored from chunks of the history is the one that the stream gives, on the real edge; what it asks for
 // is what everybody asks for; and what comes in between (an abort, a reorganisation, a service without chunks) costs nothing.
 import assert from "node:assert/strict";
-import { idOf } from "../../../proxy/events/position.ts";
+import { idOf } from "../../../proxy/api/events/position.ts";
 import { memoryStorage, type StepEvent, type Wallet } from "../../../shared/client/index.ts";
 import { ClientError } from "../../../shared/client/errors.ts";
 import { CONFIRMATIONS, fillHistory, HistoryStage, withoutChunks, type Bend } from "./history-stage.ts";

@@ -1,9 +1,9 @@
 // A note that a contract's money was credited by: found from the service's stream and from the chain alone, and spent with a real proof.
 import assert from "node:assert/strict";
-import { createPool } from "../../../proxy/chain/pool.ts";
-import type { Chain, RawLog } from "../../../proxy/chain/provider.ts";
-import { frameOfLogged } from "../../../proxy/events/frames.ts";
-import { createExpansion } from "../../../proxy/merkle/expansion.ts";
+import { createPool } from "../../../proxy/base/chain/pool.ts";
+import type { Chain, RawLog } from "../../../proxy/base/chain/provider.ts";
+import { frameOfLogged } from "../../../proxy/api/events/frames.ts";
+import { createExpansion } from "../../../proxy/api/merkle/expansion.ts";
 import { EVENTS, type StreamEvent } from "../../../shared/api/data.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import type { Prover } from "../../../shared/client/index.ts";

@@ -1,6 +1,6 @@
 // The client library lives on an identity provider's access tokens: real provider, real edge, no API key.
 import assert from "node:assert/strict";
-import { addApp } from "../../../proxy/identity/registration.ts";
+import { addApp } from "../../../proxy/base/identity/registration.ts";
 import {
   ApiProblem,
   ClientError,

@@ -1,7 +1,7 @@
 // What the client writes for the pool is what the proxy's own encoder writes and what the pool's ABI reads back.
 import { Interface } from "ethers";
 import assert from "node:assert/strict";
-import { createPool } from "../../../proxy/chain/pool.ts";
+import { createPool } from "../../../proxy/base/chain/pool.ts";
 import { executeCall, outcomeOf } from "../../../shared/client/execute-call.ts";
 import { prepareDeposit } from "../../../shared/client/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";

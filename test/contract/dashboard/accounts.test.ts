@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
-import { addDeveloper } from "../../../proxy/auth/registration.ts";
-import { CSRF_HEADER, CSRF_VALUE, DASHBOARD } from "../../../shared/dashboard/endpoints.ts";
+import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
+import { CSRF_HEADER, CSRF_VALUE, DASHBOARD } from "../../../proxy/dashboard/contract/endpoints.ts";
 import { Authenticator } from "../../support/authenticator.ts";
 import { Browser, refusedWith, startDashboard, type RunningDashboard } from "../../support/dashboard.ts";
 

@@ -2,8 +2,8 @@
 // nobody sees what is another developer's.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { verifyApiKey } from "../../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../../proxy/auth/registration.ts";
+import { verifyApiKey } from "../../../proxy/base/auth/api-keys.ts";
+import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { signalCount } from "../../../shared/protocol/statements.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";

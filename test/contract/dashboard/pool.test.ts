@@ -2,7 +2,7 @@
 // that do what they say once the owner has sent them.
 import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider, type Signer } from "ethers";
-import { createChain } from "../../../proxy/chain/provider.ts";
+import { createChain } from "../../../proxy/base/chain/provider.ts";
 import { createPoolView } from "../../../proxy/dashboard/pool.service.ts";
 import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
 import { deployPoolWithSigners, imageNamed } from "../../../scripts/stack/development-registration.ts";

@@ -1,6 +1,6 @@
 // The dashboard over a Redis that several proxies share, in a process of its own: the same accounts, changes and limits.
 import assert from "node:assert/strict";
-import { addDeveloper } from "../../../proxy/auth/registration.ts";
+import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
 import {
   aPress,
   Browser,

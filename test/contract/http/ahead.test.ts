@@ -2,8 +2,8 @@
 // with a credential, whose length must say nothing about it.
 import assert from "node:assert/strict";
 import { createConnection, type Socket } from "node:net";
-import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
-import type { Hub, Sink } from "../../../proxy/events/hub.ts";
+import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
+import type { Hub, Sink } from "../../../proxy/api/events/hub.ts";
 import { until } from "../../support/until.ts";
 import { startEdge, type Edge } from "./edge.ts";
 

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { mintSessionToken } from "../../../proxy/auth/session-tokens.ts";
+import { mintSessionToken } from "../../../proxy/base/auth/session-tokens.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import {
   goodRequest,

@@ -1,9 +1,9 @@
 // GET /balance/usdc against a real token on a real local chain, and when that chain is unreachable.
 import assert from "node:assert/strict";
 import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { createChain } from "../../../proxy/chain/provider.ts";
-import { createTokens } from "../../../proxy/chain/token.ts";
-import { createBalances } from "../../../proxy/balances/balances.service.ts";
+import { createChain } from "../../../proxy/base/chain/provider.ts";
+import { createTokens } from "../../../proxy/base/chain/token.ts";
+import { createBalances } from "../../../proxy/api/balances/balances.service.ts";
 import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
 import { balance } from "../../../shared/api/data.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createMetrics, type Metrics } from "../../../proxy/observe/metrics.ts";
+import { createMetrics, type Metrics } from "../../../proxy/base/observe/metrics.ts";
 import { problem, type Problem } from "../../../shared/api/errors.ts";
 import { readExposition } from "../../support/exposition.ts";
 import { until } from "../../support/until.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
-import { mintSessionToken } from "../../../proxy/auth/session-tokens.ts";
-import { revokeSessions } from "../../../proxy/auth/registration.ts";
+import { mintSessionToken } from "../../../proxy/base/auth/session-tokens.ts";
+import { revokeSessions } from "../../../proxy/base/auth/registration.ts";
 import { API_VERSION, ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { problem } from "../../../shared/api/errors.ts";
 import { CHAIN_ID, startEdge, type Answer, type CallOptions, type Edge } from "./edge.ts";

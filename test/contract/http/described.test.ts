@@ -137,11 +137,11 @@ describe("the OpenAPI document's guide", () => {
   it("says what everybody meets: states, codes, limits, and what holds a ticket", () => {
     for (const word of [...ERROR_CODES, ...BRIDGE_REASONS, ...BRIDGE_STATES, ...ticketState.options])
       assert.ok(info.description.includes(`| **${word}** | `), word);
-    const blockers = wordsIn("proxy/sequencer/blockage.ts", /^const [A-Z_]+ = (.*);$/gm).join(" ");
+    const blockers = wordsIn("proxy/api/sequencer/blockage.ts", /^const [A-Z_]+ = (.*);$/gm).join(" ");
     for (const [, word] of blockers.matchAll(/"(\w+)"/g))
       assert.ok(info.description.includes(`| **${word!}** | `), word);
     for (const word of wordsIn(
-      "proxy/limits/limits.ts",
+      "proxy/base/limits/limits.ts",
       /"([a-z]+-(?:minute|day|address|user|developer|credentials|proofs))"/g,
     ))
       assert.ok(info.description.includes(`\`${word}\``), word);

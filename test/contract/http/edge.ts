@@ -4,33 +4,37 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createApp, type FeatureEndpoint } from "../../../proxy/app.ts";
-import { createApiKey } from "../../../proxy/auth/api-keys.ts";
-import { createAuth } from "../../../proxy/auth/auth.ts";
-import { addDeveloper } from "../../../proxy/auth/registration.ts";
-import type { KeyRing } from "../../../proxy/auth/session-tokens.ts";
-import type { Balances } from "../../../proxy/balances/balances.service.ts";
-import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
-import { createConnectionCap, type ConnectionLimits } from "../../../proxy/http/connection-cap.ts";
-import { ApiError } from "../../../proxy/http/errors.ts";
-import { listenerOf } from "../../../proxy/http/listener.ts";
-import { startHttpServer, type Deadlines } from "../../../proxy/http/server.ts";
-import type { Handlers } from "../../../proxy/http/routes.ts";
-import { createKeySets } from "../../../proxy/identity/key-sets.ts";
-import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
-import { Limits } from "../../../proxy/limits/limits.ts";
-import { LocalWindows } from "../../../proxy/limits/local-windows.ts";
-import { createLogger } from "../../../proxy/logging.ts";
-import type { Metrics } from "../../../proxy/observe/metrics.ts";
-import { ownHops } from "../../../proxy/own-hops.ts";
-import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
-import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
-import { loadCircuits } from "../../../proxy/status/circuits.ts";
-import { createStatus, type HealthChecks, type StatusParts } from "../../../proxy/status/status.service.ts";
-import { embeddedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
-import { openDatabase, type Database } from "../../../proxy/store/lmdb/database.ts";
-import type { IdempotencyStore } from "../../../proxy/store/idempotency.ts";
-import type { WindowStore } from "../../../proxy/store/windows.ts";
+import { createApp, type FeatureEndpoint } from "../../../proxy/api/app.ts";
+import { createApiKey } from "../../../proxy/base/auth/api-keys.ts";
+import { createAuth } from "../../../proxy/api/auth/auth.ts";
+import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
+import type { KeyRing } from "../../../proxy/base/auth/session-tokens.ts";
+import type { Balances } from "../../../proxy/api/balances/balances.service.ts";
+import type { Asset, LimitDefaults } from "../../../proxy/api/config.ts";
+import { createConnectionCap, type ConnectionLimits } from "../../../proxy/base/http/connection-cap.ts";
+import { ApiError } from "../../../proxy/base/http/errors.ts";
+import { listenerOf } from "../../../proxy/base/http/listener.ts";
+import { startHttpServer, type Deadlines } from "../../../proxy/base/http/server.ts";
+import type { Handlers } from "../../../proxy/base/http/routes.ts";
+import { createKeySets } from "../../../proxy/api/identity/key-sets.ts";
+import { createPinnedFetch } from "../../../proxy/api/identity/pinned-fetch.ts";
+import { Limits } from "../../../proxy/base/limits/limits.ts";
+import { LocalWindows } from "../../../proxy/base/limits/local-windows.ts";
+import { createLogger } from "../../../proxy/base/logging.ts";
+import type { Metrics } from "../../../proxy/base/observe/metrics.ts";
+import { ownHops } from "../../../proxy/base/own-hops.ts";
+import { createExchange } from "../../../proxy/api/sessions/exchange.service.ts";
+import { createSessions } from "../../../proxy/api/sessions/sessions.service.ts";
+import { loadCircuits } from "../../../proxy/api/status/circuits.ts";
+import {
+  createStatus,
+  type HealthChecks,
+  type StatusParts,
+} from "../../../proxy/api/status/status.service.ts";
+import { embeddedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";
+import { openDatabase, type Database } from "../../../proxy/base/store/lmdb/database.ts";
+import type { IdempotencyStore } from "../../../proxy/base/store/idempotency.ts";
+import type { WindowStore } from "../../../proxy/base/store/windows.ts";
 import { ENDPOINTS, type EndpointName } from "../../../shared/api/endpoints.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
@@ -44,7 +48,7 @@ export const USDC = asAddress("0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512") as A
 /** What stand-ins say: the one answer that the document does not bind. */
 const NOT_ON_STAGE = "this part is not on the stage of this test";
 
-/** Those of a proxy without settings; `test/unit/proxy/config.test.ts` holds the two together. */
+/** Those of a proxy without settings; `test/unit/proxy/api/config.test.ts` holds the two together. */
 export const LIMITS: LimitDefaults = {
   sessionPerMinute: 120,
   keyPerMinute: 60,

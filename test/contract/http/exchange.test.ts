@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SignJWT, UnsecuredJWT } from "jose";
-import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
-import type { Hub } from "../../../proxy/events/hub.ts";
-import { addApp, type NewApp } from "../../../proxy/identity/registration.ts";
+import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
+import type { Hub } from "../../../proxy/api/events/hub.ts";
+import { addApp, type NewApp } from "../../../proxy/base/identity/registration.ts";
 import { MAX_EXCHANGED_SUB, sessionResponse } from "../../../shared/api/credentials.ts";
 import {
   newKey,

@@ -5,8 +5,8 @@ import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { asField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
-import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../../proxy/store/instance.ts";
+import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import { runProgram, type Ended } from "../../support/program.ts";
 import { startEdge, USDC, type Edge } from "./edge.ts";
 

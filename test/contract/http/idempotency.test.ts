@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
 import { ENDPOINTS } from "../../../shared/api/endpoints.ts";
-import { ApiError } from "../../../proxy/http/errors.ts";
+import { ApiError } from "../../../proxy/base/http/errors.ts";
 import { startEdge, type Answer, type Edge } from "./edge.ts";
 
 describe("Idempotency-Key", () => {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { FELT_MS } from "../../../proxy/auth/developers.ts";
-import { embeddedStores } from "../../../proxy/store/instance.ts";
+import { FELT_MS } from "../../../proxy/base/auth/developers.ts";
+import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import { bridgeDraft } from "../../support/bridges.ts";
 import { runProgram, type Ended } from "../../support/program.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";

@@ -1,10 +1,10 @@
 // The edge with handlers of the money path that read and refuse as the service's own do; then its stage ends.
-import { bridgeRoutes } from "../../../proxy/bridge/bridge.routes.ts";
-import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
-import { parse } from "../../../proxy/http/parse.ts";
-import type { Handler } from "../../../proxy/http/routes.ts";
-import { readAttestBody, readRelayBody, readSequenceBody } from "../../../proxy/payments/body.ts";
-import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
+import { bridgeRoutes } from "../../../proxy/api/bridge/bridge.routes.ts";
+import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
+import { parse } from "../../../proxy/base/http/parse.ts";
+import type { Handler } from "../../../proxy/base/http/routes.ts";
+import { readAttestBody, readRelayBody, readSequenceBody } from "../../../proxy/api/payments/body.ts";
+import { swapRoutes } from "../../../proxy/api/swap/swap.routes.ts";
 import { historyChunksQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
 import { ticketPath } from "../../../shared/api/transactions.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";

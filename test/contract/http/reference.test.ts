@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { HttpServer } from "../../../proxy/http/server.ts";
-import { startReference } from "../../../proxy/http/reference.ts";
+import type { HttpServer } from "../../../proxy/base/http/server.ts";
+import { startReference } from "../../../proxy/base/http/reference.ts";
 import { document } from "../../support/documented.ts";
 import { startEdge } from "./edge.ts";
 

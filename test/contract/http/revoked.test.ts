@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { revokeSessions } from "../../../proxy/auth/registration.ts";
-import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
-import { createHub, type Hub } from "../../../proxy/events/hub.ts";
-import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
-import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
+import { revokeSessions } from "../../../proxy/base/auth/registration.ts";
+import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
+import { createHub, type Hub } from "../../../proxy/api/events/hub.ts";
+import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts";
+import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import { CHAIN_ID, POOL, startEdge, type Edge } from "./edge.ts";
 
 interface LastWords {

@@ -1,6 +1,6 @@
 // The whole surface: the specification's endpoint list against the table, the routes and the OpenAPI document.
 import assert from "node:assert/strict";
-import type { Handler, Handlers } from "../../../proxy/http/routes.ts";
+import type { Handler, Handlers } from "../../../proxy/base/http/routes.ts";
 import { ENDPOINTS, type Endpoint, type EndpointName } from "../../../shared/api/endpoints.ts";
 import { ERRORS } from "../../../shared/api/errors.ts";
 import { startEdge, type Edge } from "./edge.ts";

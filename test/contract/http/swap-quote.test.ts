@@ -1,10 +1,10 @@
 // POST /swap/quote over real Uniswap v3: every tier, one pool and two, what is executed against what was quoted,
 // and markets that are thin, empty, moved or hostile.
 import assert from "node:assert/strict";
-import { createChain } from "../../../proxy/chain/provider.ts";
-import { requireSameVenue } from "../../../proxy/chain/check-chain.ts";
-import { createLogger } from "../../../proxy/logging.ts";
-import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
+import { createChain } from "../../../proxy/base/chain/provider.ts";
+import { requireSameVenue } from "../../../proxy/api/check-chain.ts";
+import { createLogger } from "../../../proxy/base/logging.ts";
+import { swapRoutes } from "../../../proxy/api/swap/swap.routes.ts";
 import { swapQuote, type SwapQuote } from "../../../shared/api/swaps.ts";
 import { checksumAddress } from "../../../shared/api/checksum.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
 import { z } from "zod";
-import { configHelp } from "../../../proxy/settings.ts";
+import { configHelp } from "../../../proxy/base/settings.ts";
 import { copiesOf, makeTree, stagesOf } from "../../support/container-tree.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
@@ -24,7 +24,7 @@ const CONTAINERS: readonly Container[] = [
   {
     file: `${FOLDER}/proxy.Dockerfile`,
     programs: [
-      ["proxy/main.ts", "--help"],
+      ["proxy/api/main.ts", "--help"],
       ["scripts/product/operator.ts", "--help"],
       ["scripts/product/operator.ts", "signer", "--help"],
     ],

@@ -2,7 +2,7 @@
 // panel and an alert that never comes, and nothing else would say so.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createMetrics, METRICS } from "../../../proxy/observe/metrics.ts";
+import { createMetrics, METRICS } from "../../../proxy/base/observe/metrics.ts";
 import { readExposition } from "../../support/exposition.ts";
 
 const FOLDER = new URL("../../../scripts/product/operations/", import.meta.url);

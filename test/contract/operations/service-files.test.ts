@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { configHelp } from "../../../proxy/settings.ts";
+import { configHelp } from "../../../proxy/base/settings.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
 const read = (file: string): Promise<string> => readFile(path.join(PROJECT_ROOT, file), "utf8");

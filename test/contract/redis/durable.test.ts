@@ -2,15 +2,15 @@
 // killed, frozen, made a replica, filled, emptied or given other settings.
 import assert from "node:assert/strict";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
-import { storesIn, type InstanceStores } from "../../../proxy/store/instance.ts";
+import { storesIn, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import {
   openDurableRedis,
   type DurableOptions,
   type DurableRedis,
-} from "../../../proxy/store/redis/durable.ts";
-import { UnfitRedis } from "../../../proxy/store/redis/fitness.ts";
-import { FORMAT } from "../../../proxy/store/redis/format.ts";
-import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
+} from "../../../proxy/base/store/redis/durable.ts";
+import { UnfitRedis } from "../../../proxy/base/store/redis/fitness.ts";
+import { FORMAT } from "../../../proxy/base/store/redis/format.ts";
+import { StoreUnavailable } from "../../../proxy/base/store/unavailable.ts";
 import { startDurableRedis, startRedis, type RedisServer } from "../../support/redis.ts";
 import { anApp } from "../../support/stores/apps.ts";
 import { aFeeNote } from "../../support/stores/fee-notes.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
-import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { storesIn } from "../../../proxy/store/instance.ts";
-import { LEASE_MS } from "../../../proxy/store/redis/live-claims.ts";
+import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
+import { storesIn } from "../../../proxy/base/store/instance.ts";
+import { LEASE_MS } from "../../../proxy/base/store/redis/live-claims.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { startEdge, type Answer, type Edge } from "../http/edge.ts";

@@ -1,7 +1,7 @@
 // The operator's tool on a durable Redis that proxies share, from a machine that has no proxy and so no data folder.
 import assert from "node:assert/strict";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
-import { sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
+import { sharedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
 import { runProgram, type Ended } from "../../support/program.ts";

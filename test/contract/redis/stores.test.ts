@@ -1,9 +1,9 @@
 // The durable Redis, against what every store promises: two proxies' connections to one real server, an instance of
 // its own for each test.
-import { storesIn } from "../../../proxy/store/instance.ts";
+import { storesIn } from "../../../proxy/base/store/instance.ts";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
-import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { openRedisEngine } from "../../../proxy/store/redis/engine.ts";
+import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
+import { openRedisEngine } from "../../../proxy/base/store/redis/engine.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { storeSuites } from "../../support/stores/both.ts";
 import { engineSuite, type Engines } from "../../support/stores/engine.ts";

@@ -2,11 +2,11 @@
 // killed, a record that somebody has damaged, news that was missed.
 import assert from "node:assert/strict";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
-import { storesIn } from "../../../proxy/store/instance.ts";
-import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { LEASE, LeaseLost } from "../../../proxy/store/sequencer-lease.ts";
-import type { TicketRecord } from "../../../proxy/store/tickets.ts";
-import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
+import { storesIn } from "../../../proxy/base/store/instance.ts";
+import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
+import { LEASE, LeaseLost } from "../../../proxy/base/store/sequencer-lease.ts";
+import type { TicketRecord } from "../../../proxy/base/store/tickets.ts";
+import { StoreUnavailable } from "../../../proxy/base/store/unavailable.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { startByteRelay } from "../../support/byte-relay.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";

@@ -1,10 +1,10 @@
 // Two proxies of one instance and one real Redis: callers meet one limit, whatever becomes of Redis.
 import assert from "node:assert/strict";
-import { LocalWindows } from "../../../proxy/limits/local-windows.ts";
-import { SharedWindows } from "../../../proxy/limits/shared-windows.ts";
-import { connectRedis, type RedisConnection } from "../../../proxy/store/redis/connection.ts";
-import { openRedisLimits } from "../../../proxy/store/redis/limits.ts";
-import type { WindowStore } from "../../../proxy/store/windows.ts";
+import { LocalWindows } from "../../../proxy/base/limits/local-windows.ts";
+import { SharedWindows } from "../../../proxy/base/limits/shared-windows.ts";
+import { connectRedis, type RedisConnection } from "../../../proxy/base/store/redis/connection.ts";
+import { openRedisLimits } from "../../../proxy/base/store/redis/limits.ts";
+import type { WindowStore } from "../../../proxy/base/store/windows.ts";
 import { startRedis, type RedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { startEdge, type Answer, type Edge } from "../http/edge.ts";

@@ -1,8 +1,8 @@
 // The window store in a real Redis: the promises of every store, Redis's own clock, and what it keeps.
 import assert from "node:assert/strict";
-import { connectRedis, type RedisConnection } from "../../../proxy/store/redis/connection.ts";
-import { openRedisLimits } from "../../../proxy/store/redis/limits.ts";
-import type { WindowRule } from "../../../proxy/store/windows.ts";
+import { connectRedis, type RedisConnection } from "../../../proxy/base/store/redis/connection.ts";
+import { openRedisLimits } from "../../../proxy/base/store/redis/limits.ts";
+import type { WindowRule } from "../../../proxy/base/store/windows.ts";
 import { startRedis, type RedisServer } from "../../support/redis.ts";
 import { aRule, windowStoreSuite } from "../../support/window-stores.ts";
 

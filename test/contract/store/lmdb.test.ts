@@ -1,7 +1,7 @@
 // The embedded store, against what every store promises: a folder of its own for each test.
-import { embeddedStores } from "../../../proxy/store/instance.ts";
-import type { Database } from "../../../proxy/store/lmdb/database.ts";
-import { openLmdbEngine } from "../../../proxy/store/lmdb/engine.ts";
+import { embeddedStores } from "../../../proxy/base/store/instance.ts";
+import type { Database } from "../../../proxy/base/store/lmdb/database.ts";
+import { openLmdbEngine } from "../../../proxy/base/store/lmdb/engine.ts";
 import { temporaryDatabase } from "../../support/fees.ts";
 import { storeSuites } from "../../support/stores/both.ts";
 import { engineSuite, type Engines } from "../../support/stores/engine.ts";

@@ -1,9 +1,9 @@
 // The refused statements as callers post them: the proxy refuses each before it asks the chain or an enclave.
 import assert from "node:assert/strict";
 import { solidityPacked } from "ethers";
-import { readAttestBody } from "../../../proxy/payments/body.ts";
-import { toTransaction } from "../../../proxy/payments/transaction.ts";
-import { ApiError } from "../../../proxy/http/errors.ts";
+import { readAttestBody } from "../../../proxy/api/payments/body.ts";
+import { toTransaction } from "../../../proxy/api/payments/transaction.ts";
+import { ApiError } from "../../../proxy/base/http/errors.ts";
 import { addressFromField, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { decodeProof } from "../../../shared/protocol/proof.ts";

@@ -10,7 +10,7 @@ import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { keccak256 } from "ethers";
-import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../proxy/base/chain/json-rpc.ts";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { seal, swapDraft } from "../../support/drafts.ts";
 import {

@@ -8,7 +8,7 @@ import { build } from "esbuild";
 import { asItLies, asTheyLie, BUNDLING } from "../../../scripts/build/programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const MAIN = path.join(ROOT, "proxy/main.ts");
+const MAIN = path.join(ROOT, "proxy/api/main.ts");
 const VENUES = path.join(ROOT, "scripts/stack/venues");
 /** Inside the checkout, from where packages that are left outside are found. */
 const FOLDER = path.join(ROOT, ".cloister/build/faults");
@@ -16,7 +16,7 @@ const FOLDER = path.join(ROOT, ".cloister/build/faults");
 export interface Program {
   /** Runs `main` when it is told to; see `host.ts`. */
   readonly host: string;
-  /** URL of `proxy/main.ts`, whose last line runs it; what it imports is in other files. */
+  /** URL of `proxy/api/main.ts`, whose last line runs it; what it imports is in other files. */
   readonly main: string;
   /** Programs of other parties in scenarios of bridges: the attester, the exchange, and the other blockchain. */
   readonly attester: string;

@@ -18,7 +18,7 @@ import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { capture, capturing } from "../../support/captured.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
-import { toTransaction } from "../../../proxy/payments/transaction.ts";
+import { toTransaction } from "../../../proxy/api/payments/transaction.ts";
 import { giveCoins } from "../../../scripts/stack/local-chain.ts";
 import { admitThieves, forge, prove, type Forgery, type Proved } from "./alone.ts";
 import type { Effects } from "./observations.ts";

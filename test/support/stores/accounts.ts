@@ -2,10 +2,10 @@
 // programs write at once.
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
-import type { Account, Invitation, Passkey } from "../../../proxy/store/accounts.ts";
-import type { AppRequest } from "../../../proxy/store/app-requests.ts";
-import type { DashboardSession } from "../../../proxy/store/dashboard-sessions.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
+import type { Account, Invitation, Passkey } from "../../../proxy/base/store/accounts.ts";
+import type { AppRequest } from "../../../proxy/base/store/app-requests.ts";
+import type { DashboardSession } from "../../../proxy/base/store/dashboard-sessions.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 
 type Stores = Pick<InstanceStores, "accounts" | "dashboardSessions" | "appRequests" | "audit">;
 

@@ -1,6 +1,6 @@
 // What every store of identity-provider apps promises.
 import assert from "node:assert/strict";
-import type { App, AppStore } from "../../../proxy/store/apps.ts";
+import type { App, AppStore } from "../../../proxy/base/store/apps.ts";
 
 export function anApp(id: string, change: Partial<App> = {}): App {
   return {

@@ -8,10 +8,10 @@ import {
   enableDeveloper,
   revokeSessions,
   revokeUserSessions,
-} from "../../../proxy/auth/registration.ts";
-import { removeRule, setRule } from "../../../proxy/fees/developer-rules.ts";
-import { noted, type AuditEntry, type Author } from "../../../proxy/store/audit.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
+} from "../../../proxy/base/auth/registration.ts";
+import { removeRule, setRule } from "../../../proxy/base/fees/developer-rules.ts";
+import { noted, type AuditEntry, type Author } from "../../../proxy/base/store/audit.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { bridgeDraft } from "../bridges.ts";
 import { anApp } from "./apps.ts";

@@ -1,5 +1,5 @@
 // The suite that every implementation of an instance's stores must pass.
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 import { accountStoreSuite } from "./accounts.ts";
 import { appStoreSuite } from "./apps.ts";
 import { auditStoreSuite } from "./audit.ts";

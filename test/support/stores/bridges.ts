@@ -1,7 +1,7 @@
 // What every store of bridge requests promises: one request for one owner's terms, limits that hold when two proxies
 // race, and news of every change at both.
 import assert from "node:assert/strict";
-import type { BridgeStore, Opening } from "../../../proxy/store/bridges.ts";
+import type { BridgeStore, Opening } from "../../../proxy/base/store/bridges.ts";
 import { bridgeDraft, DAY_MS } from "../bridges.ts";
 import { until } from "../until.ts";
 

@@ -1,10 +1,10 @@
 // What every store promises of tickets that are over: where they are listed, and how they go.
 import assert from "node:assert/strict";
-import { LeaseLost } from "../../../proxy/store/sequencer-lease.ts";
-import type { EndedQuery } from "../../../proxy/store/ended-tickets.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
-import type { TicketWrites } from "../../../proxy/store/ticket-store.ts";
-import type { TicketDraft, TicketOwner, TicketStatus } from "../../../proxy/store/tickets.ts";
+import { LeaseLost } from "../../../proxy/base/store/sequencer-lease.ts";
+import type { EndedQuery } from "../../../proxy/base/store/ended-tickets.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
+import type { TicketWrites } from "../../../proxy/base/store/ticket-store.ts";
+import type { TicketDraft, TicketOwner, TicketStatus } from "../../../proxy/base/store/tickets.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { ERROR, hash, leased, ticketDraft } from "./tickets.ts";
 

@@ -1,6 +1,6 @@
 // What every engine promises to the features that are kept in it.
 import assert from "node:assert/strict";
-import { retrying, type Committed, type Engine, type Follower } from "../../../proxy/store/engine.ts";
+import { retrying, type Committed, type Engine, type Follower } from "../../../proxy/base/store/engine.ts";
 import { until } from "../until.ts";
 
 /** Two processes' engines over one store, and the one whose followers learn what the first commits. */

@@ -1,7 +1,7 @@
 // What every store of fee-note openings promises, and how those of statements that came to nothing go again.
 import assert from "node:assert/strict";
-import { createFeeNotes } from "../../../proxy/fees/fee-notes.ts";
-import type { FeeNote, FeeNoteStore } from "../../../proxy/store/fee-notes.ts";
+import { createFeeNotes } from "../../../proxy/api/fees/fee-notes.ts";
+import type { FeeNote, FeeNoteStore } from "../../../proxy/base/store/fee-notes.ts";
 import { mustField, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";

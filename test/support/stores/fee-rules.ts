@@ -1,6 +1,11 @@
 // What every store of fee rules and promises promises itself.
 import assert from "node:assert/strict";
-import type { DeveloperRule, FeePromise, FeeRuleStore, FeeTerms } from "../../../proxy/store/fee-rules.ts";
+import type {
+  DeveloperRule,
+  FeePromise,
+  FeeRuleStore,
+  FeeTerms,
+} from "../../../proxy/base/store/fee-rules.ts";
 import { FIELD_ORDER, mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 

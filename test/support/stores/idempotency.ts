@@ -5,7 +5,7 @@ import {
   type Claim,
   type IdempotencyStore,
   type StoredAnswer,
-} from "../../../proxy/store/idempotency.ts";
+} from "../../../proxy/base/store/idempotency.ts";
 
 export const AN_ANSWER: StoredAnswer = {
   status: 202,

@@ -1,7 +1,7 @@
 // What every store of developers and keys promises, asked through two views of it.
 import assert from "node:assert/strict";
-import { disableDeveloper, enableDeveloper } from "../../../proxy/auth/registration.ts";
-import type { ApiKey, Developer, KeyStore } from "../../../proxy/store/keys.ts";
+import { disableDeveloper, enableDeveloper } from "../../../proxy/base/auth/registration.ts";
+import type { ApiKey, Developer, KeyStore } from "../../../proxy/base/store/keys.ts";
 
 export function aDeveloper(id: string, change: Partial<Developer> = {}): Developer {
   const createdAt = "2026-01-02T03:04:05.678Z";

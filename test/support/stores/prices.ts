@@ -1,6 +1,6 @@
 // What every store of last good prices promises.
 import assert from "node:assert/strict";
-import type { PriceStore } from "../../../proxy/store/prices.ts";
+import type { PriceStore } from "../../../proxy/base/store/prices.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 

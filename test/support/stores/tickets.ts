@@ -1,8 +1,8 @@
 // What every store of tickets promises, and the lease under which its sequencer writes.
 import assert from "node:assert/strict";
-import { LeaseLost, type SequencerLease } from "../../../proxy/store/sequencer-lease.ts";
-import type { TicketStore, TicketWrites } from "../../../proxy/store/ticket-store.ts";
-import type { Outgoing, TicketDraft, TicketRecord, TicketStatus } from "../../../proxy/store/tickets.ts";
+import { LeaseLost, type SequencerLease } from "../../../proxy/base/store/sequencer-lease.ts";
+import type { TicketStore, TicketWrites } from "../../../proxy/base/store/ticket-store.ts";
+import type { Outgoing, TicketDraft, TicketRecord, TicketStatus } from "../../../proxy/base/store/tickets.ts";
 import { mustField, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { until } from "../until.ts";
 

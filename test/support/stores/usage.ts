@@ -1,9 +1,9 @@
 // What every store promises of the sums of usage.
 import assert from "node:assert/strict";
-import { LeaseLost } from "../../../proxy/store/sequencer-lease.ts";
-import type { InstanceStores } from "../../../proxy/store/instance.ts";
-import type { TicketDraft } from "../../../proxy/store/tickets.ts";
-import { dayOf, DAY_MS, type Counted, type UsageDay } from "../../../proxy/store/usage.ts";
+import { LeaseLost } from "../../../proxy/base/store/sequencer-lease.ts";
+import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
+import type { TicketDraft } from "../../../proxy/base/store/tickets.ts";
+import { dayOf, DAY_MS, type Counted, type UsageDay } from "../../../proxy/base/store/usage.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { addressToField } from "../../../shared/protocol/host/text.ts";
 import { writeSignals } from "../../../shared/protocol/host/statements.ts";

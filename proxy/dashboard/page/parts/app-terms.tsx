@@ -1,5 +1,5 @@
 /** The terms of an identity-provider app, as a developer asked for them and an operator judges them. */
-import type { AppRequestView } from "../../../../shared/dashboard/developer.ts";
+import type { AppRequestView } from "../../contract/developer.ts";
 import { Pill, seconds, type Tone } from "./words.tsx";
 
 type Terms = Pick<

@@ -1,6 +1,6 @@
 /** Who changed what, and when; newest first. */
 import { useState } from "preact/hooks";
-import type { AuditEntryView, AuditPageView } from "../../../../shared/dashboard/activity.ts";
+import type { AuditEntryView, AuditPageView } from "../../contract/activity.ts";
 import { Act } from "./button.tsx";
 import { Empty } from "./answered.tsx";
 import { Table } from "./table.tsx";

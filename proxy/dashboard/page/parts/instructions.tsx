@@ -1,5 +1,5 @@
 /** What its reader signs or runs elsewhere. This page holds no key, and sends nothing of it. */
-import type { Instruction } from "../../../../shared/dashboard/values.ts";
+import type { Instruction } from "../../contract/values.ts";
 import { Copy } from "./copy.tsx";
 
 export function Instructions({ of: list }: { readonly of: readonly Instruction[] }) {

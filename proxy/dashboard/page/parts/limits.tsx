@@ -1,5 +1,5 @@
 /** How much of each limit is used. */
-import type { Overview } from "../../../../shared/dashboard/developer.ts";
+import type { Overview } from "../../contract/developer.ts";
 import { number, seconds } from "./words.tsx";
 
 type Limit = Overview["limits"][number];

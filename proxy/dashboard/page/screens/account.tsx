@@ -1,9 +1,9 @@
 /** One's own passkeys, and where one is signed in. */
 import { useState } from "preact/hooks";
 import * as z from "zod";
-import type { AccountSessions, Passkeys as PasskeysData } from "../../../../shared/dashboard/account.ts";
-import { givenName } from "../../../../shared/dashboard/values.ts";
-import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
+import type { AccountSessions, Passkeys as PasskeysData } from "../../contract/account.ts";
+import { givenName } from "../../contract/values.ts";
+import { DASHBOARD } from "../../contract/endpoints.ts";
 import { Answered } from "../parts/answered.tsx";
 import { Act, Press } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";

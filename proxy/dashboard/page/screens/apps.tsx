@@ -1,7 +1,7 @@
 /** Identity-provider apps: their users' access tokens can be exchanged for sessions, without a server of the developer. */
-import type { Apps as AppsData, AppRequestView, AppView } from "../../../../shared/dashboard/developer.ts";
-import { ALGORITHMS } from "../../../../shared/dashboard/developer.ts";
-import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
+import type { Apps as AppsData, AppRequestView, AppView } from "../../contract/developer.ts";
+import { ALGORITHMS } from "../../contract/developer.ts";
+import { DASHBOARD } from "../../contract/endpoints.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { AppTerms, RequestState } from "../parts/app-terms.tsx";
 import { Act } from "../parts/button.tsx";

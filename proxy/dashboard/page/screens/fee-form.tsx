@@ -1,8 +1,8 @@
 /** The form of a fee rule, with its preview in money while it is typed. */
 import { useEffect, useState } from "preact/hooks";
 import { feeOperation } from "../../../../shared/api/credentials.ts";
-import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
-import type { FeePreview, FeeRulesView } from "../../../../shared/dashboard/fees.ts";
+import { DASHBOARD } from "../../contract/endpoints.ts";
+import type { FeePreview, FeeRulesView } from "../../contract/fees.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { FormOf } from "../parts/form-of.tsx";
 import { ask } from "../service/ask.ts";

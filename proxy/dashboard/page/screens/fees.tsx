@@ -1,5 +1,5 @@
 /** Fee rules by asset and operation, with what a user pays under them. */
-import type { FeeRulesView, FeeRuleView } from "../../../../shared/dashboard/fees.ts";
+import type { FeeRulesView, FeeRuleView } from "../../contract/fees.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { percent } from "../parts/percent.ts";

@@ -2,8 +2,8 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import * as z from "zod";
-import type { InvitationView } from "../../../../shared/dashboard/account.ts";
-import { givenName } from "../../../../shared/dashboard/values.ts";
+import type { InvitationView } from "../../contract/account.ts";
+import { givenName } from "../../contract/values.ts";
 import { Answered } from "../parts/answered.tsx";
 import { TextField } from "../parts/field.tsx";
 import { FormOf } from "../parts/form-of.tsx";

@@ -1,7 +1,7 @@
 /** API keys: a new one is shown once, and kept nowhere in this page. */
 import { useState } from "preact/hooks";
-import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
-import type { ApiKeyView, CreatedKey, KeyImpact } from "../../../../shared/dashboard/developer.ts";
+import { DASHBOARD } from "../../contract/endpoints.ts";
+import type { ApiKeyView, CreatedKey, KeyImpact } from "../../contract/developer.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { Press } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";

@@ -1,7 +1,7 @@
 /** Web pages of the developer that browsers let speak with the service. */
 import { useState } from "preact/hooks";
-import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
-import type { Origins as OriginsData, OriginTest } from "../../../../shared/dashboard/developer.ts";
+import { DASHBOARD } from "../../contract/endpoints.ts";
+import type { Origins as OriginsData, OriginTest } from "../../contract/developer.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { TextField } from "../parts/field.tsx";

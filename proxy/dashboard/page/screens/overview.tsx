@@ -1,6 +1,6 @@
 /** Use against limits, and what needs attention. */
-import type { Overview as OverviewData } from "../../../../shared/dashboard/developer.ts";
-import type { UsageDayView, UsageView } from "../../../../shared/dashboard/activity.ts";
+import type { Overview as OverviewData } from "../../contract/developer.ts";
+import type { UsageDayView, UsageView } from "../../contract/activity.ts";
 import { useMemo } from "preact/hooks";
 import { Answered } from "../parts/answered.tsx";
 import { Chart } from "../parts/chart.tsx";

@@ -1,6 +1,6 @@
 /** Ends what the developer's users may do, of one of them or of all. */
 import { useState } from "preact/hooks";
-import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
+import { DASHBOARD } from "../../contract/endpoints.ts";
 import { Answered } from "../parts/answered.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { TextField } from "../parts/field.tsx";

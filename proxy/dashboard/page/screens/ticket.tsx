@@ -1,6 +1,6 @@
 /** One payment's life. */
 import { useRoute } from "preact-iso";
-import type { TicketLife } from "../../../../shared/dashboard/activity.ts";
+import type { TicketLife } from "../../contract/activity.ts";
 import { Answered } from "../parts/answered.tsx";
 import { Screen } from "../parts/screen.tsx";
 import { STATE_WORDS, StatePill } from "../parts/ticket-state.tsx";

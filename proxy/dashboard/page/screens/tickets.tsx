@@ -2,7 +2,7 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ticketState, type TicketState } from "../../../../shared/api/transactions.ts";
-import type { TicketRow } from "../../../../shared/dashboard/activity.ts";
+import type { TicketRow } from "../../contract/activity.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { Act } from "../parts/button.tsx";
 import { Screen } from "../parts/screen.tsx";

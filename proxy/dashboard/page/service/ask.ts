@@ -1,9 +1,5 @@
 /** A request as screens make it: an ended session or a missing passkey check is mended over the screen. */
-import {
-  DASHBOARD,
-  type AnswerOf,
-  type DashboardEndpointName,
-} from "../../../../shared/dashboard/endpoints.ts";
+import { DASHBOARD, type AnswerOf, type DashboardEndpointName } from "../../contract/endpoints.ts";
 import { passDoor, type Need } from "./door.ts";
 import { Refused } from "./faults.ts";
 import { request, type Given } from "./request.ts";

@@ -1,5 +1,5 @@
 /** How a request can fail, and how that is said to the person who waits for it. */
-import type { DashboardProblem } from "../../../../shared/dashboard/errors.ts";
+import type { DashboardProblem } from "../../contract/errors.ts";
 
 /** The service answered that it does not do this. */
 export class Refused extends Error {

@@ -1,7 +1,7 @@
 /** Who is signed in, for every screen within the frame. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { Me } from "../../../../shared/dashboard/account.ts";
+import type { Me } from "../../contract/account.ts";
 
 export const MeContext = createContext<Me | undefined>(undefined);
 

@@ -1,5 +1,5 @@
 /** Amounts as people write them, and as the API has them: decimal strings in the asset's smallest units. */
-import type { Me } from "../../../../shared/dashboard/account.ts";
+import type { Me } from "../../contract/account.ts";
 
 export type Asset = Me["instance"]["assets"][number];
 

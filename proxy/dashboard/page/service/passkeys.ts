@@ -12,7 +12,7 @@ import {
   type CreationOptions,
   type RegistrationResponse,
   type RequestOptions,
-} from "../../../../shared/dashboard/passkeys.ts";
+} from "../../contract/passkeys.ts";
 
 export const hasPasskeys = browserSupportsWebAuthn;
 

@@ -8,8 +8,8 @@ import {
   type DashboardEndpoint,
   type DashboardEndpointName,
   type QueryOf,
-} from "../../../../shared/dashboard/endpoints.ts";
-import { dashboardProblem } from "../../../../shared/dashboard/errors.ts";
+} from "../../contract/endpoints.ts";
+import { dashboardProblem } from "../../contract/errors.ts";
 import { Refused, Unreachable } from "./faults.ts";
 
 /** `id`: for the `{id}` of the path. The rest is only what the endpoint takes. */

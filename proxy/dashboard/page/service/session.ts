@@ -1,5 +1,5 @@
 /** Who is signed in, as far as this page knows. */
-import type { Me } from "../../../../shared/dashboard/account.ts";
+import type { Me } from "../../contract/account.ts";
 import { Cell } from "./cell.ts";
 import { Cancelled, Refused, Unreachable } from "./faults.ts";
 import { request } from "./request.ts";

@@ -1,6 +1,6 @@
 /** What a screen shows of one endpoint: asked when it opens, and again when the connection is back. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { AnswerOf, DashboardEndpointName } from "../../../../shared/dashboard/endpoints.ts";
+import type { AnswerOf, DashboardEndpointName } from "../../contract/endpoints.ts";
 import { ask } from "./ask.ts";
 import { Unreachable } from "./faults.ts";
 import type { Given } from "./request.ts";

@@ -91,7 +91,7 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
 
   async function countCalls(chains: PerChain<JsonRpcProvider>, blocks: number): Promise<PerChain<number>> {
     const plain = await startService({
-      ...{ name: "plain-proxy", program: "proxy/main.ts", settings: plainSettings },
+      ...{ name: "plain-proxy", program: "proxy/api/main.ts", settings: plainSettings },
       logFile: path.join(folder, "plain.log"),
       isReady: (line) => line["msg"] === "listening",
     });

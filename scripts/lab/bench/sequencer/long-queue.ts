@@ -4,10 +4,10 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../../../proxy/store/instance.ts";
-import type { TicketStore } from "../../../../proxy/store/ticket-store.ts";
-import type { TicketDraft, TicketRecord } from "../../../../proxy/store/tickets.ts";
+import { openDatabase } from "../../../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../../../proxy/base/store/instance.ts";
+import type { TicketStore } from "../../../../proxy/base/store/ticket-store.ts";
+import type { TicketDraft, TicketRecord } from "../../../../proxy/base/store/tickets.ts";
 import { randomField } from "../../../../shared/notes/note.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
 import type { LocalNetwork } from "../../../stack/local-network.ts";

@@ -1,13 +1,13 @@
 /**
  * Verification keys for benchmarks, drawn from a public phrase with all that a ceremony destroys. Whoever has
  * this file can prove anything under them. Each carries a mark by which production refuses it, whatever phrase
- * it was drawn from (proxy/chain/development-keys.ts).
+ * it was drawn from (proxy/base/chain/development-keys.ts).
  */
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { buildBn128 } from "ffjavascript";
-import { benchmarkKeyAmong } from "../../../../proxy/chain/development-keys.ts";
+import { benchmarkKeyAmong } from "../../../../proxy/base/chain/development-keys.ts";
 import { FIELD_ORDER } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../../../../shared/protocol/statements.ts";
 import { parseVerificationKey } from "../../../../shared/protocol/verification-key.ts";

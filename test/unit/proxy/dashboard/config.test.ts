@@ -1,7 +1,7 @@
 // The dashboard's settings: what is wrong is said all at once, and no origin is taken to which a passkey cannot be bound.
 import assert from "node:assert/strict";
 import { readDashboardConfig } from "../../../../proxy/dashboard/config.ts";
-import { ConfigError, type Environment } from "../../../../proxy/settings.ts";
+import { ConfigError, type Environment } from "../../../../proxy/base/settings.ts";
 
 const GOOD: Environment = {
   CLOISTER_DATA_DIR: "/data",

@@ -9,7 +9,7 @@ import Koa from "koa";
 import { refusals } from "../../../../proxy/dashboard/edge.middleware.ts";
 import { page, readPage } from "../../../../proxy/dashboard/page.middleware.ts";
 import type { DashboardState } from "../../../../proxy/dashboard/state.ts";
-import { createLogger } from "../../../../proxy/logging.ts";
+import { createLogger } from "../../../../proxy/base/logging.ts";
 
 describe("the dashboard's page", () => {
   let folder: string;

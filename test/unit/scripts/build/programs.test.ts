@@ -16,7 +16,7 @@ describe("programs as files", () => {
   });
 
   it("are the same file while nothing changes, and none for a program that nobody starts often", async () => {
-    assert.equal(await bundledProgram("proxy/main.ts"), await bundledProgram("proxy/main.ts"));
+    assert.equal(await bundledProgram("proxy/api/main.ts"), await bundledProgram("proxy/api/main.ts"));
     assert.equal(await bundledProgram("scripts/stack/start.ts"), undefined);
   });
 });

@@ -51,14 +51,14 @@ describe("what a file depends on", () => {
   it("what it names from the project's root, also in parts, and all of a folder", () => {
     const tree = {
       "test/a.test.ts":
-        'run("proxy/main.ts"); path.join(ROOT, "shared", "text.md"); new URL("./data/", here);',
+        'run("proxy/api/main.ts"); path.join(ROOT, "shared", "text.md"); new URL("./data/", here);',
       "test/data/one.json": "{}",
-      "proxy/main.ts": "",
+      "proxy/api/main.ts": "",
       "proxy/other.ts": "",
       "shared/text.md": '"proxy/other.ts"',
     };
     assert.deepEqual(of(tree, "test/a.test.ts"), [
-      "proxy/main.ts",
+      "proxy/api/main.ts",
       "shared/text.md",
       "test/a.test.ts",
       "test/data/one.json",
@@ -80,7 +80,7 @@ describe("what a file depends on", () => {
       for (const source of sources) assert.ok(dependencies(file).has(source), `${file} on ${source}`);
     };
     it("whoever starts a stack depends on its programs, its contracts and its image", () => {
-      requires("test/e2e/info.test.ts", "proxy/app.ts", "enclave/main.ts");
+      requires("test/e2e/info.test.ts", "proxy/api/app.ts", "enclave/main.ts");
       requires("test/e2e/info.test.ts", "shared/contracts/Pool.sol", "scripts/stack/kms/server.ts");
       requires("test/contract/pool/caps.test.ts", "shared/contracts/Pool.sol");
       requires("test/browser/wallet-page.test.ts", "scripts/wallet-page/main.tsx");
@@ -89,7 +89,7 @@ describe("what a file depends on", () => {
     it("others do not", () => {
       const small = dependencies("test/unit/shared/client/sse.test.ts");
       assert.ok(small.size < 10, [...small].join(", "));
-      assert.ok(!dependencies("test/contract/pool/caps.test.ts").has("proxy/app.ts"));
+      assert.ok(!dependencies("test/contract/pool/caps.test.ts").has("proxy/api/app.ts"));
     });
   });
 });

@@ -7,7 +7,7 @@ import {
   proposalJson,
   proposalText,
   type OwnerEvent,
-} from "../../../../proxy/chain/owner-events.ts";
+} from "../../../../proxy/base/chain/owner-events.ts";
 import { AFTERMATH } from "../../../../scripts/product/watch/aftermath.ts";
 import type { BlockRecord } from "../../../../scripts/product/watch/changes.ts";
 import { Ledger } from "../../../../scripts/product/watch/ledger.ts";

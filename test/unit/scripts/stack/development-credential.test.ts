@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { verifyApiKey } from "../../../../proxy/auth/api-keys.ts";
-import { loadPepper } from "../../../../proxy/auth/secret-files.ts";
-import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../../../proxy/store/instance.ts";
+import { verifyApiKey } from "../../../../proxy/base/auth/api-keys.ts";
+import { loadPepper } from "../../../../proxy/base/auth/secret-files.ts";
+import { openDatabase } from "../../../../proxy/base/store/lmdb/database.ts";
+import { embeddedStores } from "../../../../proxy/base/store/instance.ts";
 import { developmentCredential, pepperFile } from "../../../../scripts/stack/development-credential.ts";
 import { StackFolder } from "../../../../scripts/stack/stack-folder.ts";
 

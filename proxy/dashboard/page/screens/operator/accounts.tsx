@@ -1,5 +1,5 @@
 /** People who may sign in here. */
-import type { Accounts as AccountsData } from "../../../../../shared/dashboard/operator.ts";
+import type { Accounts as AccountsData } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Screen } from "../../parts/screen.tsx";

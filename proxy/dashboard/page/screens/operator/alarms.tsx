@@ -1,5 +1,5 @@
 /** What the watcher of the pool accuses somebody of. */
-import type { Alarms as AlarmsData } from "../../../../../shared/dashboard/operator.ts";
+import type { Alarms as AlarmsData } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Screen } from "../../parts/screen.tsx";
 import { Notice, number, seconds, Time } from "../../parts/words.tsx";

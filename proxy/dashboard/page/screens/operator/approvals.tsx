@@ -1,7 +1,7 @@
 /** Identity-provider apps that developers ask for: whose signatures open sessions here. */
 import { useState } from "preact/hooks";
-import { DASHBOARD } from "../../../../../shared/dashboard/endpoints.ts";
-import type { OperatorApps } from "../../../../../shared/dashboard/operator.ts";
+import { DASHBOARD } from "../../../contract/endpoints.ts";
+import type { OperatorApps } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { AppTerms, RequestState } from "../../parts/app-terms.tsx";
 import { Press } from "../../parts/button.tsx";

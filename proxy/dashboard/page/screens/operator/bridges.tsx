@@ -1,5 +1,5 @@
 /** Bridge addresses, and those of them that somebody should look at. */
-import type { OperatorBridges } from "../../../../../shared/dashboard/operator.ts";
+import type { OperatorBridges } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Instructions } from "../../parts/instructions.tsx";
 import { Screen } from "../../parts/screen.tsx";

@@ -1,7 +1,7 @@
 /** Developers, their limits, and the switch that stops one. */
 import { useState } from "preact/hooks";
-import { DASHBOARD } from "../../../../../shared/dashboard/endpoints.ts";
-import type { DeveloperRow, Developers as DevelopersData } from "../../../../../shared/dashboard/operator.ts";
+import { DASHBOARD } from "../../../contract/endpoints.ts";
+import type { DeveloperRow, Developers as DevelopersData } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Act, Press } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";

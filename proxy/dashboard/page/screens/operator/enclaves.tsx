@@ -1,5 +1,5 @@
 /** The enclaves that sign, what they were measured as, and what the pool's owner has proposed. */
-import type { Enclaves as EnclavesData } from "../../../../../shared/dashboard/operator.ts";
+import type { Enclaves as EnclavesData } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Instructions } from "../../parts/instructions.tsx";
 import { Screen } from "../../parts/screen.tsx";

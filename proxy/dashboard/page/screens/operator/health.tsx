@@ -1,5 +1,5 @@
 /** Every part of the service in one view. */
-import type { OperatorHealth, PartState } from "../../../../../shared/dashboard/operator.ts";
+import type { OperatorHealth, PartState } from "../../../contract/operator.ts";
 import { Answered } from "../../parts/answered.tsx";
 import { Screen } from "../../parts/screen.tsx";
 import { Table } from "../../parts/table.tsx";

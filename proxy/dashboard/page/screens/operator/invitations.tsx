@@ -1,7 +1,7 @@
 /** Invitations: a link is shown once, to send to one person. */
 import { useState } from "preact/hooks";
-import { DASHBOARD } from "../../../../../shared/dashboard/endpoints.ts";
-import type { CreatedInvitation, InvitationRow } from "../../../../../shared/dashboard/operator.ts";
+import { DASHBOARD } from "../../../contract/endpoints.ts";
+import type { CreatedInvitation, InvitationRow } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Act, Press } from "../../parts/button.tsx";
 import { Copy } from "../../parts/copy.tsx";

@@ -1,5 +1,5 @@
 /** Transactions that wait, and the wallet that pays their gas. */
-import type { QueueView } from "../../../../../shared/dashboard/operator.ts";
+import type { QueueView } from "../../../contract/operator.ts";
 import { Answered, Empty } from "../../parts/answered.tsx";
 import { Screen } from "../../parts/screen.tsx";
 import { Table } from "../../parts/table.tsx";

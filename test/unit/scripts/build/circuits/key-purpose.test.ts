@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { developmentKeyHashes } from "../../../../../proxy/chain/development-keys.ts";
+import { developmentKeyHashes } from "../../../../../proxy/base/chain/development-keys.ts";
 import { BENCHMARK_PHRASE, trapdoorKeys } from "../../../../../scripts/lab/bench/trapdoor/keys.ts";
 import { refuseDevelopmentKeys } from "../../../../../scripts/build/circuits/key-purpose.ts";
 import {

@@ -7,8 +7,8 @@ import {
   runVerb,
   type Result,
 } from "../../../../../scripts/product/operator/command-line.ts";
-import { embeddedStores, type InstanceStores } from "../../../../../proxy/store/instance.ts";
-import type { Database } from "../../../../../proxy/store/lmdb/database.ts";
+import { embeddedStores, type InstanceStores } from "../../../../../proxy/base/store/instance.ts";
+import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { bridgeDraft } from "../../../../support/bridges.ts";
 import { temporaryDatabase } from "../../../../support/fees.ts";
 

@@ -1,6 +1,6 @@
 // What `operator index` refuses before it opens anything, and how `rebuild` says how far it is.
 import assert from "node:assert/strict";
-import type { Database } from "../../../../../proxy/store/lmdb/database.ts";
+import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { everySecond, indexCommand } from "../../../../../scripts/product/operator/chain-index.ts";
 import { UsageError } from "../../../../../scripts/build/command.ts";
 

@@ -5,9 +5,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { embeddedStores, type InstanceStores } from "../../../../../proxy/store/instance.ts";
-import type { Database } from "../../../../../proxy/store/lmdb/database.ts";
-import { DAY_MS } from "../../../../../proxy/store/usage.ts";
+import { embeddedStores, type InstanceStores } from "../../../../../proxy/base/store/instance.ts";
+import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts";
+import { DAY_MS } from "../../../../../proxy/base/store/usage.ts";
 import { APPS } from "../../../../../scripts/product/operator/apps.ts";
 import { BRIDGES } from "../../../../../scripts/product/operator/bridges.ts";
 import {

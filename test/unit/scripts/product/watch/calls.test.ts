@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ChainRefused, ChainUnreachable } from "../../../../../proxy/chain/json-rpc.ts";
+import { ChainRefused, ChainUnreachable } from "../../../../../proxy/base/chain/json-rpc.ts";
 import { attester, NO_UPDATE, sealUpdate } from "../../../../../scripts/stack/pool-transaction.ts";
 import { handedTo, poolInterface, type Handed } from "../../../../../scripts/product/watch/calls.ts";
 import type { ChainNode, Frame } from "../../../../../scripts/product/watch/node.ts";

@@ -5,8 +5,11 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { benchmarkKeyAmong, developmentKeyAmong } from "../../../../../../proxy/chain/development-keys.ts";
-import { loadCircuits } from "../../../../../../proxy/status/circuits.ts";
+import {
+  benchmarkKeyAmong,
+  developmentKeyAmong,
+} from "../../../../../../proxy/base/chain/development-keys.ts";
+import { loadCircuits } from "../../../../../../proxy/api/status/circuits.ts";
 import {
   trapdoorKeys,
   trapdoorOf,

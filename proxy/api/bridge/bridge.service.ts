@@ -1,0 +1,265 @@
+/**
+ * Bridge requests: terms are put together from the settings and the caller's own keys, the address follows from them,
+ * and what becomes of it is asked of the book. Nothing here holds a key, and no state is kept but the request itself.
+ */
+import { v7 as uuid } from "uuid";
+import type {
+  BridgeAddress,
+  BridgeDepositRequest,
+  BridgeInRequest,
+  BridgeOutRequest,
+} from "../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
+import { mustField, type Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { mustFromHex } from "../../../shared/protocol/bytes.ts";
+import type { Receiver } from "../../../shared/protocol/host/forwarders.ts";
+import type { Pool } from "../../base/chain/pool.ts";
+import { orUnavailable } from "../../base/chain/unavailable.ts";
+import type { Fees } from "../fees/fee-rules.ts";
+import { ApiError } from "../../base/http/errors.ts";
+import { invalidField } from "../../base/http/parse.ts";
+import { refuseSwitchedOff } from "../../base/http/routes.ts";
+import type { Owner } from "../../base/http/state.ts";
+import { maySee } from "../payments/tickets.ts";
+import type { BridgeRecord } from "../../base/store/bridge-records.ts";
+import type { BridgeStore, Opening } from "../../base/store/bridges.ts";
+import type { Book, BurnDesk } from "../../base/bridge/book.ts";
+import { bridgeFees, type BridgeFees } from "../../base/bridge/bridge-fees.ts";
+import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
+import type { BridgeView, VenueFee } from "./bridge.view.ts";
+import { ExchangeUnreachable, type Exchange } from "../../base/bridge/exchange.ts";
+import type { Planned, Terms } from "./terms.ts";
+
+export interface BridgesParts {
+  readonly settings: BridgeSettings;
+  readonly terms: Terms;
+  readonly view: BridgeView;
+  readonly store: BridgeStore;
+  readonly book: Book;
+  readonly pool: Pick<Pool, "isAsset">;
+  readonly fees: Pick<Fees, "rulesFor">;
+  /** Undefined where no exchange is configured, and so for the desk of the other blockchain. */
+  readonly exchange: Exchange | undefined;
+  readonly desk: BurnDesk | undefined;
+  /** What the ways take, as far as it is known now. */
+  readonly venueFees: (record: BridgeRecord) => Promise<readonly VenueFee[]>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const DAY_MS = 86_400_000;
+const FULL_RETRY_SECS = 3_600;
+const VENUE_RETRY_SECS = 15;
+const NO_FEES: BridgeFees = { service: 0n, developer: 0n, isCapped: false };
+
+export type Bridges = ReturnType<typeof createBridges>;
+export interface Made {
+  readonly isNew: boolean;
+  readonly address: BridgeAddress;
+}
+
+export function createBridges(parts: BridgesParts) {
+  const { settings, terms, view, store, book, pool, fees, exchange, desk, venueFees, now } = parts;
+  const { limits } = settings;
+  const watchUntil = (): number => now() + limits.watchDays * DAY_MS;
+
+  async function make(owner: Owner, planned: Planned): Promise<Made> {
+    const { asset } = planned.way.home;
+    if (!(await orUnavailable(pool.isAsset(asset)))) throw unsupported();
+    const draft: BridgeRecord = {
+      id: uuid(),
+      owner,
+      ...planned,
+      since: { ...book.heads() },
+      createdAt: now(),
+      watchUntil: watchUntil(),
+    };
+    const opening = opened(await store.make(draft, limits));
+    const { record } = opening;
+    const [taken, estimates] = await Promise.all([feesOf(record), venueFees(record)]);
+    const { state } = book.progressOf(record);
+    return { isNew: opening.kind === "new", address: view.address(record, state, taken, estimates) };
+  }
+
+  async function feesOf({ owner, way }: BridgeRecord): Promise<BridgeFees> {
+    if (way.direction === "out") return NO_FEES;
+    const { asset, minimum, feeCeiling } = way.home;
+    return bridgeFees(await fees.rulesFor(owner.developerId, asset, "deposit"), minimum, feeCeiling);
+  }
+
+  function opened(opening: Opening): Exclude<Opening, { kind: "full" }> {
+    if (opening.kind !== "full") return opening;
+    const whose = opening.of === "user" ? "of yours " : "";
+    throw new ApiError("BRIDGES_FULL", `as many bridge addresses ${whose}as are allowed are open`, {
+      retryAfterSecs: FULL_RETRY_SECS,
+    });
+  }
+
+  /** Throws BRIDGE_UNKNOWN, also for a request of somebody else. Looking at it takes it up again. */
+  async function find(
+    owner: Owner,
+    named: { readonly id?: string | undefined; readonly address?: string | undefined },
+  ) {
+    const found =
+      named.id === undefined
+        ? await store.atAddress(owner.developerId, named.address ?? "")
+        : [await store.get(named.id)].filter((record) => record !== undefined);
+    const record = found.findLast((one) => maySee(owner, one));
+    if (record === undefined)
+      throw new ApiError("BRIDGE_UNKNOWN", "no bridge request of yours has this id or address");
+    if (record.closedAt === undefined) return record;
+    return opened(await store.takeUp(record.id, watchUntil(), limits)).record;
+  }
+
+  async function requireAccount(account: Address): Promise<void> {
+    if (exchange === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+    let isKnown: boolean;
+    try {
+      isKnown = await exchange.hasAccount(account);
+    } catch (cause) {
+      if (!(cause instanceof ExchangeUnreachable)) throw cause;
+      throw new ApiError("VENUE_UNAVAILABLE", "the exchange cannot be asked at the moment", {
+        retryAfterSecs: VENUE_RETRY_SECS,
+        cause,
+      });
+    }
+    if (!isKnown)
+      throw new ApiError(
+        "ACCOUNT_UNKNOWN",
+        "the exchange knows no such account; what it does not know it does not credit",
+        {
+          fields: [{ path: "account", message: "is no account of the exchange" }],
+        },
+      );
+  }
+
+  const statusOf = (record: BridgeRecord): BridgeStatus => view.status(record, book.progressOf(record));
+
+  return {
+    async fromEvm(owner: Owner, request: BridgeInRequest): Promise<Made> {
+      const asset = request.asset === undefined ? terms.first : addressOf(request.asset, "asset");
+      const planned = terms.fromEvm(
+        asset,
+        receiverOf(request),
+        addressOf(request.refund_address, "refund_address"),
+      );
+      if (planned === undefined) throw unsupported();
+      return make(owner, planned);
+    },
+
+    async toOutside(owner: Owner, request: BridgeOutRequest): Promise<Made> {
+      const refund = receiverOf(request);
+      if ("account" in request) {
+        const account = addressOf(request.account, "account");
+        const planned = terms.toExchange(account, refund);
+        if (planned === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+        await requireAccount(account);
+        return make(owner, planned);
+      }
+      const { chain_id, recipient } = request.to;
+      const planned = terms.toChain(chain_id, addressOf(recipient, "to.recipient"), refund);
+      if (planned === undefined)
+        throw invalidField(
+          "to.chain_id",
+          "is no chain that this instance withdraws to; see `bridges` in GET /info",
+        );
+      return make(owner, planned);
+    },
+
+    async fromAltchain(
+      owner: Owner,
+      request: Extract<BridgeDepositRequest, { deposit_key: string }>,
+    ): Promise<Made> {
+      const { altchain } = settings;
+      if (altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+      const refund = addressOf(request.refund_address, "refund_address");
+      const planned = await terms.fromAltchain(
+        altchain.mint,
+        receiverOf(request),
+        request.deposit_key,
+        refund,
+      );
+      if (planned === undefined)
+        throw invalidField("deposit_key", "is no public key of the other blockchain");
+      return make(owner, planned);
+    },
+
+    /** The signature that the status asked for. */
+    async signed(
+      owner: Owner,
+      { bridge_id, transaction }: Extract<BridgeDepositRequest, { bridge_id: string }>,
+    ): Promise<BridgeStatus> {
+      if (desk === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+      const record = await find(owner, { id: bridge_id });
+      if (!(await desk.submit(record, Uint8Array.from(Buffer.from(transaction, "base64")))))
+        throw new ApiError(
+          "BRIDGE_STATE",
+          "this request does not wait for that signature (any more); see its status",
+        );
+      return statusOf(record);
+    },
+
+    status: async (
+      owner: Owner,
+      named: { readonly id?: string | undefined; readonly address?: string | undefined },
+    ): Promise<BridgeStatus> => statusOf(await find(owner, named)),
+
+    statusOf,
+    /** Open requests that a principal may see, in order of their making. */
+    openOf: (owner: Owner) => store.openOf(owner.developerId, owner.sub),
+    /** Of whatever changed, here or at another proxy, on the chains or in the store. */
+    onChange(listener: (record: BridgeRecord) => void): () => void {
+      const stopStore = store.follow(listener);
+      const stopBook = book.onChange((id) => {
+        store.get(id).then(
+          (record) => {
+            if (record !== undefined) listener(record);
+          },
+          // What cannot be read now is told with the next change, and stands in the status.
+          () => undefined,
+        );
+      });
+      return () => {
+        stopStore();
+        stopBook();
+      };
+    },
+    info: () => view.info(),
+    /** As its own part of health: payments do not wait for it. */
+    health(): { readonly state: "ok" | "degraded"; readonly ageMs: number; readonly detail?: string } {
+      const away = book.unreachable();
+      if (away.length === 0) return { state: "ok", ageMs: 0 };
+      return { state: "degraded", ageMs: 0, detail: `no answer from ${away.join(", ")}` };
+    },
+  };
+}
+
+/** After its schema. */
+function receiverOf(request: {
+  readonly npk: string;
+  readonly ephemeral_key: string;
+  readonly ciphertext: string;
+}): Receiver {
+  return {
+    npk: mustField(BigInt(request.npk)),
+    ephemeralKey: mustFromHex(request.ephemeral_key.toLowerCase()),
+    ciphertext: mustFromHex(request.ciphertext.toLowerCase()),
+  };
+}
+
+function addressOf(text: string, path: string): Address {
+  const address = asAddress(text);
+  if (address === undefined) throw invalidField(path, "is no address");
+  return address;
+}
+
+function unsupported(): ApiError {
+  return new ApiError(
+    "ASSET_UNSUPPORTED",
+    "this instance does not bridge the asset now; see `bridges` in GET /info",
+    {
+      fields: [{ path: "asset", message: "is not bridged" }],
+    },
+  );
+}

@@ -1,0 +1,249 @@
+/** Requests and their progress as their owners see them. Everything that an address commits to is in the answer. */
+import { checksumAddress } from "../../../shared/api/checksum.ts";
+import type { BridgeAddress, BridgesInfo } from "../../../shared/api/bridges.ts";
+import type { BridgeState, BridgeStatus } from "../../../shared/api/bridge-status.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import {
+  inSalt,
+  outSalt,
+  paddedAddress,
+  PROTOCOLS,
+  sourceSalt,
+  TIMEOUT_SECS,
+  type Exit,
+  type Lane,
+} from "../../../shared/protocol/host/forwarders.ts";
+import { HOME_CHAIN, type BridgeRecord } from "../../base/store/bridge-records.ts";
+import type { Progress, ProgressTransaction } from "../../base/bridge/book.ts";
+import type { BridgeFees } from "../../base/bridge/bridge-fees.ts";
+import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
+import { laneOf, TOKEN_PROGRAM } from "./terms.ts";
+
+export interface VenueFee {
+  readonly chain: string;
+  readonly fee: bigint;
+  readonly of: string;
+}
+
+export type BridgeView = ReturnType<typeof createBridgeView>;
+
+export function createBridgeView(settings: BridgeSettings) {
+  const ids = new Map<string, number>([
+    [HOME_CHAIN, settings.homeChainId],
+    ...settings.chains.map(({ name, chainId }): [string, number] => [name, chainId]),
+    ...(settings.perpvenue === undefined
+      ? []
+      : [["perpvenue", settings.perpvenue.chain.chainId] as [string, number]]),
+  ]);
+  const nameOf = (chainId: bigint): string =>
+    settings.chains.find((one) => BigInt(one.chainId) === chainId)?.name ?? `chain-${String(chainId)}`;
+  const shownLane = (lane: Lane) => ({
+    name: nameOf(lane.chainId),
+    chain_id: Number(lane.chainId),
+    protocol: lane.protocol,
+    token: checksumAddress(lane.token),
+    messenger: checksumAddress(lane.messenger),
+    domain: lane.domain,
+    minimum: String(lane.minimum),
+    fee_ceiling: String(lane.feeCeiling),
+  });
+  const shownTransaction = ({ chain, hash, what }: ProgressTransaction) => ({
+    ...{ chain, chain_id: ids.get(chain) ?? null, hash, what },
+  });
+
+  function estimatedSecs({ way }: BridgeRecord): number {
+    if (way.kind === "from-altchain") return settings.altchain?.estimatedSecs ?? 0;
+    if (way.kind === "to-chain")
+      return settings.chains.find(({ chainId }) => chainId === way.to.chainId)?.estimatedSecs ?? 0;
+    return (
+      settings.perpvenue?.estimatedSecs ?? Math.max(0, ...settings.chains.map((one) => one.estimatedSecs))
+    );
+  }
+
+  return {
+    estimatedSecs,
+    address(
+      record: BridgeRecord,
+      state: BridgeState,
+      fees: BridgeFees,
+      venueFees: readonly VenueFee[],
+    ): BridgeAddress {
+      const { way } = record;
+      const { home } = way;
+      return {
+        bridge_id: record.id,
+        venue: way.venue,
+        direction: way.direction,
+        state,
+        address: mainAddress(record),
+        asset: checksumAddress(home.asset),
+        minimum: String(home.minimum),
+        fee_ceiling: String(home.feeCeiling),
+        timeout_secs: TIMEOUT_SECS,
+        fees: { service: String(fees.service), developer: String(fees.developer), capped: fees.isCapped },
+        venue_fees: venueFees.map(({ chain, fee, of }) => ({ chain, fee: String(fee), of })),
+        terms: { ...termsOf(way), ...factoryOf(settings) },
+        source:
+          way.kind !== "from-evm" || way.source === undefined
+            ? null
+            : {
+                address: checksumAddress(way.source.address),
+                salt: sourceSalt(way.source.terms),
+                recipient: way.source.terms.recipient,
+                refund_address: checksumAddress(way.source.terms.refund),
+                lanes: way.source.terms.lanes.map(shownLane),
+              },
+        altchain:
+          way.kind !== "from-altchain"
+            ? null
+            : {
+                deposit_key: way.depositKey,
+                token_account: way.tokenAccount,
+                mint: settings.altchain?.mint ?? "",
+                program: TOKEN_PROGRAM,
+                home_address: checksumAddress(record.address),
+              },
+        estimated_secs: estimatedSecs(record),
+        watched_until: new Date(record.watchUntil).toISOString(),
+        created_at: new Date(record.createdAt).toISOString(),
+      };
+    },
+
+    status(record: BridgeRecord, progress: Progress): BridgeStatus {
+      const deposits = progress.deposits.map(({ state, amount, chain, transactions, leafIndex }) => ({
+        state,
+        amount: amount === undefined ? null : String(amount),
+        chain,
+        transactions: transactions.map(shownTransaction),
+        leaf_index: leafIndex ?? null,
+      }));
+      const shown = deposits.findLast(({ state }) => state === progress.state);
+      return {
+        bridge_id: record.id,
+        venue: record.way.venue,
+        direction: record.way.direction,
+        state: progress.state,
+        address: mainAddress(record),
+        amount: shown?.amount ?? null,
+        received: String(progress.received),
+        credited: String(progress.credited),
+        refunded: String(progress.refunded),
+        deposits,
+        transactions: distinct(deposits.flatMap(({ transactions }) => transactions)),
+        reason:
+          progress.reason === undefined ? null : { code: progress.reason.code, text: progress.reason.detail },
+        next: { text: progress.next.text, by: secsToTime(progress.next.by) },
+        without_help: progress.withoutHelp,
+        refundable_at: secsToTime(progress.refundableAt),
+        watched_until: new Date(record.watchUntil).toISOString(),
+        sign:
+          progress.sign === undefined
+            ? null
+            : {
+                transaction: progress.sign.transaction,
+                expires_after_slot: progress.sign.expiresAfterSlot,
+              },
+        error: progress.error === undefined ? null : { ...progress.error },
+      };
+    },
+
+    info: (): BridgesInfo => ({
+      ...factoryOf(settings),
+      collector: checksumAddress(settings.collector),
+      timeout_secs: TIMEOUT_SECS,
+      assets: settings.assets.map(({ asset, ...bounds }) => ({
+        asset: checksumAddress(asset),
+        ...shownBounds(bounds),
+      })),
+      perpvenue: settings.perpvenue === undefined ? null : shownVenue(settings, settings.perpvenue),
+      chains: settings.chains.map((chain) => ({
+        ...shownLane(laneOf(chain, settings.home.domain)),
+        estimated_secs: chain.estimatedSecs,
+        exit:
+          chain.exit === undefined
+            ? null
+            : {
+                protocol: chain.protocol,
+                messenger: checksumAddress(chain.homeMessenger ?? settings.home.messenger),
+                domain: chain.domain,
+                ...shownBounds(chain.exit),
+              },
+      })),
+      altchain:
+        settings.altchain === undefined
+          ? null
+          : {
+              mint: settings.altchain.mint,
+              decimals: settings.altchain.decimals,
+              program: TOKEN_PROGRAM,
+              domain: settings.home.domain,
+              ...shownBounds(settings.altchain),
+              estimated_secs: settings.altchain.estimatedSecs,
+            },
+    }),
+  };
+}
+
+const factoryOf = ({ factory, vaultCodeHash }: BridgeSettings) => ({
+  factory: checksumAddress(factory),
+  vault_code_hash: vaultCodeHash,
+});
+
+const shownBounds = ({ minimum, feeCeiling }: { readonly minimum: bigint; readonly feeCeiling: bigint }) => ({
+  minimum: String(minimum),
+  fee_ceiling: String(feeCeiling),
+});
+
+function shownVenue({ home }: BridgeSettings, venue: NonNullable<BridgeSettings["perpvenue"]>) {
+  return {
+    protocol: PROTOCOLS.cctp,
+    messenger: checksumAddress(home.messenger),
+    domain: venue.exit.domain,
+    caller: paddedAddress(venue.exit.forwarder),
+    ...shownBounds(venue),
+    estimated_secs: venue.estimatedSecs,
+  };
+}
+
+function termsOf(way: BridgeRecord["way"]) {
+  const receiver = way.direction === "in" ? way.home.receiver : way.home.refund;
+  const note = {
+    pool: checksumAddress(way.home.pool),
+    npk: toHex(word(receiver.npk)),
+    ephemeral_key: toHex(receiver.ephemeralKey),
+    ciphertext: toHex(receiver.ciphertext),
+  };
+  if (way.direction === "out")
+    return {
+      ...note,
+      salt: outSalt(way.home),
+      ...{ collector: null, refund_address: null, exit: shownExit(way.home.exit) },
+    };
+  return {
+    ...note,
+    salt: inSalt(way.home),
+    collector: checksumAddress(way.home.collector),
+    refund_address: checksumAddress(way.home.refund),
+  };
+}
+
+const shownExit = ({ protocol, messenger, domain, recipient, caller, hook }: Exit) => ({
+  ...{ protocol, messenger: checksumAddress(messenger), domain, recipient, caller },
+  hook: toHex(hook),
+});
+
+/** Where a user sends. */
+function mainAddress({ address, way }: BridgeRecord): string {
+  return way.kind === "from-altchain" ? way.tokenAccount : checksumAddress(address);
+}
+
+const secsToTime = (secs: number | undefined): string | null =>
+  secs === undefined ? null : new Date(Math.ceil(secs) * 1000).toISOString();
+
+/** Several deposits may have gone on together. */
+function distinct<T extends { readonly chain: string; readonly hash: string; readonly what: string }>(
+  transactions: readonly T[],
+): T[] {
+  const known = new Map(transactions.map((one) => [`${one.chain} ${one.hash} ${one.what}`, one]));
+  return [...known.values()];
+}

@@ -1,0 +1,164 @@
+/** From a request and the settings to terms, and from terms to addresses: all that an address commits to is chosen here. */
+import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token";
+import { getAddressEncoder, isAddress } from "@solana/kit";
+import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import { encodeForward } from "../../../shared/protocol/host/cctp-forward.ts";
+import {
+  inAddress,
+  outAddress,
+  paddedAddress,
+  PROTOCOLS,
+  sourceAddress,
+  type Exit,
+  type Factory,
+  type InTerms,
+  type Lane,
+  type OutTerms,
+  type Receiver,
+  type SourceTerms,
+} from "../../../shared/protocol/host/forwarders.ts";
+import type { BridgeWay } from "../../base/store/bridge-records.ts";
+import type { BridgeChain, BridgeSettings } from "../../base/bridge/bridge.settings.ts";
+
+export const TOKEN_PROGRAM: string = TOKEN_PROGRAM_ADDRESS;
+
+/** Where an address is, and what is on the way to it. */
+export interface Planned {
+  readonly address: Address;
+  readonly way: BridgeWay;
+}
+
+export type Terms = ReturnType<typeof createTerms>;
+
+export function createTerms(settings: BridgeSettings, pool: Address) {
+  const factory: Factory = { address: settings.factory, vaultCodeHash: settings.vaultCodeHash };
+  const [{ asset: first }] = settings.assets as [BridgeSettings["assets"][number]];
+  const boundsOf = (asset: Address) => settings.assets.find((one) => one.asset === asset);
+
+  function home(asset: Address, receiver: Receiver, refund: Address): InTerms | undefined {
+    const bounds = boundsOf(asset);
+    if (bounds === undefined) return undefined;
+    const { minimum, feeCeiling } = bounds;
+    return { pool, asset, receiver, feeCeiling, minimum, collector: settings.collector, refund };
+  }
+
+  const lanesOf = (asset: Address): Lane[] =>
+    settings.chains
+      .filter((chain) => (chain.asset ?? first) === asset)
+      .map((chain) => laneOf(chain, settings.home.domain));
+
+  function planOut(
+    asset: Address,
+    exit: Exit,
+    bounds: { readonly minimum: bigint; readonly feeCeiling: bigint },
+    refund: Receiver,
+  ): OutTerms {
+    const { minimum, feeCeiling } = bounds;
+    return { pool, asset, exit, feeCeiling, minimum, refund };
+  }
+
+  return {
+    factory,
+    /** The asset that a request is of when it names none. */
+    first,
+    isBridged: (asset: Address): boolean => boundsOf(asset) !== undefined,
+
+    fromEvm(asset: Address, receiver: Receiver, refund: Address): Planned | undefined {
+      const terms = home(asset, receiver, refund);
+      if (terms === undefined) return undefined;
+      const address = inAddress(terms, factory);
+      const lanes = lanesOf(asset);
+      const base = { kind: "from-evm", venue: "perpvenue", direction: "in", home: terms } as const;
+      if (lanes.length === 0) return { address, way: base };
+      const source: SourceTerms = { recipient: paddedAddress(address), lanes, refund };
+      return {
+        address,
+        way: { ...base, source: { address: sourceAddress(source, factory), terms: source } },
+      };
+    },
+
+    /** Undefined where the key is no public key of that chain. */
+    async fromAltchain(
+      mint: string,
+      receiver: Receiver,
+      depositKey: string,
+      refund: Address,
+    ): Promise<Planned | undefined> {
+      const terms = home(first, receiver, refund);
+      const tokenAccount = await tokenAccountOf(depositKey, mint);
+      if (terms === undefined || tokenAccount === undefined) return undefined;
+      return {
+        address: inAddress(terms, factory),
+        way: {
+          kind: "from-altchain",
+          venue: "altchain",
+          direction: "in",
+          home: terms,
+          depositKey,
+          tokenAccount,
+        },
+      };
+    },
+
+    toExchange(account: Address, refund: Receiver): Planned | undefined {
+      const { perpvenue, home: own } = settings;
+      if (perpvenue === undefined) return undefined;
+      const { domain, forwarder, destination } = perpvenue.exit;
+      const caller = paddedAddress(forwarder);
+      const hook = encodeForward({ recipient: account, destination });
+      const exit: Exit = {
+        ...{ protocol: PROTOCOLS.cctp, messenger: own.messenger, domain },
+        ...{ recipient: caller, caller, hook },
+      };
+      const terms = planOut(first, exit, perpvenue, refund);
+      return {
+        address: outAddress(terms, factory),
+        way: { kind: "to-exchange", venue: "perpvenue", direction: "out", home: terms, account },
+      };
+    },
+
+    toChain(chainId: number, recipient: Address, refund: Receiver): Planned | undefined {
+      const chain = settings.chains.find((one) => one.chainId === chainId);
+      if (chain?.exit === undefined) return undefined;
+      const exit: Exit = {
+        ...{ protocol: chain.protocol, messenger: chain.homeMessenger ?? settings.home.messenger },
+        ...{ domain: chain.domain, recipient: paddedAddress(recipient), caller: ZERO_BYTES32 },
+        hook: new Uint8Array(0),
+      };
+      const terms = planOut(chain.asset ?? first, exit, chain.exit, refund);
+      return {
+        address: outAddress(terms, factory),
+        way: {
+          kind: "to-chain",
+          venue: "chain",
+          direction: "out",
+          home: terms,
+          to: { chainId, recipient },
+        },
+      };
+    },
+  };
+}
+
+export function laneOf(chain: BridgeChain, homeDomain: number): Lane {
+  const { chainId, protocol, token, messenger, minimum, feeCeiling } = chain;
+  const domain = chain.homeDomain ?? homeDomain;
+  return { chainId: BigInt(chainId), protocol, token, messenger, domain, minimum, feeCeiling };
+}
+
+/** The associated token account of a key; undefined for what is no key. */
+export async function tokenAccountOf(owner: string, mint: string): Promise<string | undefined> {
+  if (!isAddress(owner) || !isAddress(mint)) return undefined;
+  if (
+    getAddressEncoder()
+      .encode(owner)
+      .every((byte) => byte === 0)
+  )
+    return undefined;
+  const [account] = await findAssociatedTokenPda({
+    owner,
+    mint,
+    tokenProgram: TOKEN_PROGRAM_ADDRESS,
+  });
+  return account;
+}

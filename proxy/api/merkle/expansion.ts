@@ -1,0 +1,128 @@
+/**
+ * The pool's logs, in order, as the events they carry. The last leaf of a swap is spread over two logs: its
+ * ciphertext comes with the statement, its commitment with the note that the pool made afterwards. A node that
+ * leaves out one of the two is not believed, nor one that voids leaves of a statement that it never showed. A credited
+ * note belongs to no statement: its one log says all of it.
+ */
+import type { Pool } from "../../base/chain/pool.ts";
+import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
+import type { RawLog } from "../../base/chain/provider.ts";
+import type { ChainDataStore, ChainEvent, LoggedEvent, SealedOutput } from "../../base/store/chain-data.ts";
+import type { Bytes32 } from "../../../shared/protocol/brands.ts";
+import { KINDS, type Kind } from "../../../shared/protocol/statements.ts";
+
+type Leaf = Extract<ChainEvent, { kind: "leaf" }>;
+type Executed = Extract<ChainEvent, { kind: "executed" }>;
+
+const SOURCES: Readonly<Record<Kind, Leaf["source"]>> = {
+  "deposit-shield": "deposit",
+  spend: "spend",
+  spend9: "spend",
+  "private-swap": "swap",
+};
+
+/** A leaf whose commitment the pool is about to tell. */
+interface Owed {
+  readonly statement: Bytes32;
+  readonly txHash: Bytes32;
+  readonly index: number;
+  readonly sealed: SealedOutput;
+}
+
+/** @param madeAt the statement whose leaves begin there, of those before the first log that is taken */
+export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataStore["madeAt"]) {
+  let owed: Owed | undefined;
+  const made = new Map<number, Executed>();
+
+  function requireNothingOwed(): void {
+    if (owed !== undefined) throw new ChainUnreachable("the node left out the note that a swap made");
+  }
+
+  function eventsOf(log: RawLog): ChainEvent[] {
+    const parsed = pool.parseLog(log);
+    switch (parsed?.kind) {
+      case "executed": {
+        requireNothingOwed();
+        const { executed } = parsed;
+        const { statement, firstLeafIndex, nullifiers, commitments } = executed;
+        const { leaves } = KINDS[executed.kind];
+        const sealedOf = (output: number): SealedOutput => {
+          const { ephemeralKey, ciphertexts } = executed;
+          return { ephemeralKey, output, ciphertext: ciphertexts[output]! };
+        };
+        if (commitments.length < leaves) {
+          const i = commitments.length;
+          owed = { statement, txHash: log.txHash, index: firstLeafIndex + i, sealed: sealedOf(i) };
+        }
+        const entry: Executed = {
+          ...{ kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
+        };
+        made.set(firstLeafIndex, entry);
+        return [
+          entry,
+          ...nullifiers.map((nullifier) => ({ kind: "nullifier" as const, nullifier })),
+          ...commitments.map((commitment, i) => ({
+            kind: "leaf" as const,
+            index: firstLeafIndex + i,
+            commitment,
+            sealed: sealedOf(i),
+            source: SOURCES[executed.kind],
+            isLast: i === leaves - 1,
+          })),
+        ];
+      }
+      case "note-hashed": {
+        const { statement, leafIndex, commitment, npk, asset, value } = parsed;
+        if (owed?.statement !== statement || owed.txHash !== log.txHash || owed.index !== leafIndex) {
+          throw new ChainUnreachable("the node left out the swap that a note came from");
+        }
+        const { sealed } = owed;
+        owed = undefined;
+        const opening = { npk, asset, value };
+        return [
+          { kind: "leaf", index: leafIndex, commitment, sealed, source: "swap", isLast: true, opening },
+        ];
+      }
+      case "credited": {
+        requireNothingOwed();
+        const { leafIndex, commitment, npk, asset, value, ephemeralKey, ciphertext } = parsed;
+        const sealed: SealedOutput = { ephemeralKey, output: 0, ciphertext };
+        const opening = { npk, asset, value };
+        return [
+          { kind: "leaf", index: leafIndex, commitment, sealed, source: "forwarder", isLast: true, opening },
+        ];
+      }
+      case "rejected":
+        return [{ kind: "rejected", statement: parsed.statement, reason: parsed.reason }];
+      case "root": {
+        const { root, leafCount, sequence } = parsed;
+        return [{ kind: "root", root, leafCount, sequence }];
+      }
+      case "voided": {
+        const { statement, firstLeafIndex, leafCount } = parsed;
+        const executed = made.get(firstLeafIndex) ?? madeAt(firstLeafIndex);
+        if (executed?.statement !== statement || executed.leafCount !== leafCount)
+          throw new ChainUnreachable("the node left out the statement that was refuted");
+        return [{ ...executed, kind: "voided" }];
+      }
+      case "revoked":
+        return [parsed];
+      case "root-skipped":
+      case undefined:
+        return [];
+    }
+  }
+
+  return {
+    /** The next log. Throws ChainUnreachable when it does not follow the ones before. */
+    take: (log: RawLog): LoggedEvent[] =>
+      eventsOf(log).map((event, part) => ({
+        position: { block: log.blockNumber, logIndex: log.logIndex, part },
+        blockHash: log.blockHash,
+        txHash: log.txHash,
+        event,
+      })),
+    /** After the last log of whole blocks. Throws ChainUnreachable when something is still owed. */
+    done: requireNothingOwed,
+  };
+}

@@ -1,0 +1,289 @@
+/**
+ * Follows the pool's log into the store and the tree. The node is believed only as far as its answers fit
+ * together: a block must name its parent, a leaf must be the next one, a root must be the root of the leaves
+ * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it.
+ */
+import { yieldToEventLoop } from "../../base/event-loop.ts";
+import type { Logger } from "../../base/logging.ts";
+import type { Pool } from "../../base/chain/pool.ts";
+import type { Bytes32, Field } from "../../../shared/protocol/brands.ts";
+import { emptyNode } from "../../../shared/protocol/tree.ts";
+import { createPassing } from "../../base/chain/passing.ts";
+import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
+import type { Chain, Header, RawLog } from "../../base/chain/provider.ts";
+import {
+  type ChainDataStore,
+  type ChainEvent,
+  type IndexedBlock,
+  type LoggedEvent,
+} from "../../base/store/chain-data.ts";
+import { SUBTREE_LEAVES } from "../../../shared/notes/merkle.ts";
+import { createExpansion } from "./expansion.ts";
+import { CommitmentTree, inTree } from "./tree.ts";
+
+export type IndexChange =
+  | { readonly type: "advanced"; readonly tip: IndexedBlock }
+  /** Every block above `ancestor`, up to `tip`, was reorganised out. */
+  | { readonly type: "reorg"; readonly tip: IndexedBlock; readonly ancestor: number }
+  /** The first pass since the start has reached the chain's head. */
+  | { readonly type: "caught-up" };
+
+export interface IndexState {
+  readonly tip: IndexedBlock | undefined;
+  /** Milliseconds since 1970 of the last pass that reached the chain's head. */
+  readonly syncedAt: number | undefined;
+  /** Set while what the chain says does not fit together: nothing of the tree is served then. */
+  readonly fault: string | undefined;
+}
+
+/**
+ * Names the block that the index ends with, as long as that is the chain's newest for all we know. What is asked at it
+ * need not be asked again before the next block.
+ */
+export function freshTip({ tip, syncedAt, fault }: IndexState, now: number): Bytes32 | undefined {
+  const isFresh = fault === undefined && syncedAt !== undefined && now - syncedAt < FRESH_MS;
+  return isFresh ? tip?.hash : undefined;
+}
+
+export type Indexer = ReturnType<typeof createIndexer>;
+
+export interface IndexerOptions {
+  readonly deploymentBlock: number;
+  readonly pollIntervalMs: number;
+}
+
+/** A few passes at the usual interval. */
+const FRESH_MS = 3_000;
+/** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
+const CAREFUL_BLOCKS = 64;
+const RANGE_BLOCKS = 2_000;
+/** Some 700 kB. */
+const KEPT_AT_ONCE = 64;
+
+/** Of the subtrees that were not whole at `before` leaves and are at `after`. */
+function placesBetween(before: number, after: number): number[] {
+  const first = Math.floor(before / SUBTREE_LEAVES);
+  const end = Math.floor(after / SUBTREE_LEAVES);
+  return Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
+}
+
+export function createIndexer(
+  chain: Chain,
+  pool: Pool,
+  store: ChainDataStore,
+  logger: Logger,
+  { deploymentBlock, pollIntervalMs }: IndexerOptions,
+) {
+  const tree = new CommitmentTree();
+  const listeners = new Set<(change: IndexChange) => void>();
+  let syncedAt: number | undefined;
+  let fault: string | undefined;
+  let rangeBlocks = RANGE_BLOCKS;
+
+  function emit(change: IndexChange): void {
+    for (const listener of listeners) listener(change);
+  }
+
+  /** Nothing else changes the store meanwhile: what follows the chain has not begun. */
+  async function rebuild(): Promise<void> {
+    let hashed: number[] = [];
+    for (let place = 0; place * SUBTREE_LEAVES < store.leafCount(); place++) {
+      const from = place * SUBTREE_LEAVES;
+      // Where a damaged store lacks leaves, nothing behind them is in its place; the root tells below.
+      const kept = tree.leafCount === from ? store.subtree(place) : undefined;
+      if (kept !== undefined) tree.appendSubtree(kept);
+      else {
+        for (const leaf of store.leaves(from, from + SUBTREE_LEAVES)) tree.append(inTree(leaf));
+        hashed.push(place);
+      }
+      if (hashed.length === KEPT_AT_ONCE && tree.leafCount === from + SUBTREE_LEAVES) {
+        await keep(hashed);
+        hashed = [];
+      }
+      if (kept === undefined || place % KEPT_AT_ONCE === 0) await yieldToEventLoop();
+    }
+    const current = store.currentRoot();
+    const isWhole = tree.leafCount === store.leafCount();
+    if (isWhole) await keep(hashed);
+    if (!isWhole || (current !== undefined && tree.root(current.leafCount) !== current.root)) {
+      // The store is a copy of the chain and nothing else, so a damaged one is simply read again.
+      logger.error(
+        { leafCount: store.leafCount() },
+        "the stored leaves do not give the stored root; indexing again",
+      );
+      await store.clear();
+      tree.truncate(0);
+    }
+  }
+
+  /** For the next start; the tree itself does not need it, so that a full disk is no reason to stop. */
+  async function keep(places: readonly number[]): Promise<void> {
+    const whole = places.filter((place) => (place + 1) * SUBTREE_LEAVES <= tree.leafCount);
+    if (whole.length === 0) return;
+    try {
+      await store.keepSubtrees(whole.map((place) => ({ place, nodes: tree.subtree(place) })));
+    } catch (err) {
+      logger.warn({ err }, "subtrees were not kept; the next start hashes them again");
+    }
+  }
+
+  async function pass(): Promise<void> {
+    const head = await chain.header("latest");
+    if (head === undefined) throw new ChainUnreachable("the node has no newest block");
+    // Most passes find the block that they have or the one after it, and need ask no more about ours.
+    const known = store.tip()?.hash;
+    if (head.hash !== known && head.parentHash !== known) await leaveOrphans();
+    for (;;) {
+      const tip = store.tip();
+      const next = tip === undefined ? deploymentBlock : tip.number + 1;
+      if (next > head.number || passing.isStopped()) break;
+      const careful = head.number - CAREFUL_BLOCKS;
+      if (next < careful) await takeRange(next, Math.min(next + rangeBlocks - 1, careful));
+      else if (!(await takeBlock(next, tip, head))) return;
+    }
+    const isFirst = syncedAt === undefined;
+    syncedAt = Date.now();
+    if (isFirst) emit({ type: "caught-up" });
+  }
+
+  /** Goes back to the newest block of ours that the chain still has. */
+  async function leaveOrphans(): Promise<void> {
+    const tip = store.tip();
+    if (tip === undefined || (await isCanonical(tip))) return;
+    let candidate = store.blockAtOrBelow(tip.number - 1);
+    while (candidate !== undefined && !(await isCanonical(candidate))) {
+      candidate = store.blockAtOrBelow(candidate.number - 1);
+    }
+    const ancestor = candidate?.number ?? deploymentBlock - 1;
+    logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
+    const restored = await store.rollbackTo(ancestor);
+    tree.truncate(store.leafCount());
+    for (const index of restored) tree.replace(index, inTree(store.leaf(index)!));
+    fault = faultOf(store.currentRoot());
+    emit({ type: "reorg", tip, ancestor });
+  }
+
+  async function isCanonical(block: IndexedBlock): Promise<boolean> {
+    return (await chain.header(block.number))?.hash === block.hash;
+  }
+
+  /** False when the block does not follow the tip: the next pass goes back first. */
+  async function takeBlock(number: number, tip: IndexedBlock | undefined, head: Header): Promise<boolean> {
+    const header = number === head.number ? head : await chain.header(number);
+    if (header === undefined) return false;
+    if (tip?.number === number - 1 && header.parentHash !== tip.hash) return false;
+    await take([header], await pool.logs({ blockHash: header.hash }));
+    return true;
+  }
+
+  /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
+  async function takeRange(from: number, to: number): Promise<void> {
+    try {
+      await takeWhole(from, to);
+      rangeBlocks = Math.min(rangeBlocks * 2, RANGE_BLOCKS);
+    } catch (error) {
+      rangeBlocks = Math.max(1, rangeBlocks >> 1);
+      throw error;
+    }
+  }
+
+  async function takeWhole(from: number, to: number): Promise<void> {
+    const last = await chain.header(to);
+    if (last === undefined) throw new ChainUnreachable("the node lost a block");
+    const logs = await pool.logs({ fromBlock: from, toBlock: to });
+    const headers: Header[] = [];
+    for (const number of [...new Set(logs.map((log) => log.blockNumber))].sort((a, b) => a - b)) {
+      const header = number === to ? last : await chain.header(number);
+      if (header === undefined) throw new ChainUnreachable("the node lost a block");
+      headers.push(header);
+    }
+    if (headers.at(-1)?.number !== to) headers.push(last);
+    // Nothing may have moved while the range was read in several answers.
+    if ((await chain.header(to))?.hash !== last.hash)
+      throw new ChainUnreachable("the chain moved while it was read");
+    await take(headers, logs);
+  }
+
+  async function take(headers: readonly Header[], logs: readonly RawLog[]): Promise<void> {
+    const hashes = new Map(headers.map(({ number, hash }) => [number, hash]));
+    const events: LoggedEvent[] = [];
+    const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    let leafCount = tree.leafCount;
+    const expand = createExpansion(pool, (firstLeafIndex) => store.madeAt(firstLeafIndex));
+    for (const log of ordered) {
+      if (hashes.get(log.blockNumber) !== log.blockHash)
+        throw new ChainUnreachable("a log is of another block");
+      for (const event of expand.take(log)) {
+        if (event.event.kind === "leaf" && event.event.index !== leafCount++) {
+          throw new ChainUnreachable("the node left out leaves of the pool");
+        }
+        events.push(event);
+      }
+    }
+    expand.done();
+    const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
+    await store.append(blocks, events);
+    const before = tree.leafCount;
+    for (const { event } of events) follow(event);
+    const tip = blocks.at(-1);
+    if (tip !== undefined) emit({ type: "advanced", tip });
+    await keep(placesBetween(before, tree.leafCount));
+  }
+
+  function follow(event: ChainEvent): void {
+    switch (event.kind) {
+      case "leaf":
+        tree.append(event.commitment);
+        return;
+      case "voided":
+        for (let i = 0; i < event.leafCount; i++) tree.replace(event.firstLeafIndex + i, emptyNode(0));
+        logger.error({ statement: event.statement, count: event.leafCount }, "a statement was refuted");
+        return;
+      case "revoked":
+        fault = faultOf(event);
+        logger.error(
+          { first: event.first, last: event.last, leafCount: event.leafCount },
+          "roots are revoked",
+        );
+        return;
+      case "root":
+        fault ??= faultOf(event);
+        if (fault !== undefined)
+          logger.fatal({ leafCount: event.leafCount, sequence: event.sequence }, fault);
+        return;
+      case "nullifier":
+      case "executed":
+      case "rejected":
+        return;
+    }
+  }
+
+  /** Whoever signed a root that is not the root: paths that end nowhere are never served. Whatever stands on it is no better. */
+  function faultOf(stand: { readonly root: Field; readonly leafCount: number } | undefined) {
+    if (stand === undefined || tree.root(stand.leafCount) === stand.root) return undefined;
+    return "the pool's root is not the root of its leaves";
+  }
+
+  const passing = createPassing(pass, pollIntervalMs, (error) => {
+    if (error instanceof ChainUnreachable)
+      logger.warn({ reason: error.message }, "indexing waits for the chain");
+    else logger.error({ err: error }, "indexing failed");
+  });
+
+  return {
+    tree,
+    /** Rebuilds the tree from the store, then follows the chain until `stop`. */
+    async start(): Promise<void> {
+      await rebuild();
+      passing.start();
+    },
+    stop: (): Promise<void> => passing.stop(),
+    /** One pass to the chain's head as it is now or later; several callers share one pass. */
+    sync: (): Promise<void> => passing.sync(),
+    state: (): IndexState => ({ tip: store.tip(), syncedAt, fault }),
+    onChange(listener: (change: IndexChange) => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * The chain's JSON-RPC, one request at a time and nothing remembered: every answer is the node's answer of
+ * this moment. The node is untrusted in the sense that it may be unreachable, late or behind; what it says is
+ * checked against what else it says (parent hashes, roots), never against a cache.
+ */
+import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../shared/protocol/host/text.ts";
+import { ChainUnreachable, ChainRefused, createJsonRpc, type JsonRpcOptions } from "./json-rpc.ts";
+
+export interface Header {
+  readonly number: number;
+  readonly hash: Bytes32;
+  readonly parentHash: Bytes32;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly baseFee: bigint;
+}
+
+/** What a contract said, without where. */
+export interface LogData {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+export interface RawLog extends LogData {
+  readonly blockNumber: number;
+  readonly blockHash: Bytes32;
+  readonly txHash: Bytes32;
+  readonly logIndex: number;
+}
+
+/** What a call would do on the newest block. */
+export interface Simulation {
+  readonly logs: readonly LogData[];
+  /** As a receipt would say, so what the chain gives back for freed storage is taken off already. Undefined when the node does not say. */
+  readonly gasUsed: bigint | undefined;
+}
+
+export type LogRange =
+  { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Bytes32 };
+export type Topics = readonly (string | readonly string[] | null)[];
+export type BlockTag = number | "latest";
+
+export interface CallRequest {
+  readonly from?: Address;
+  readonly to: Address;
+  readonly data: string;
+  readonly gas?: bigint;
+  /** Wei. */
+  readonly value?: bigint;
+}
+
+export interface Receipt {
+  readonly blockNumber: number;
+  readonly blockHash: Bytes32;
+  readonly succeeded: boolean;
+  /** For figures only, so a node that does not say is borne. */
+  readonly gasUsed: bigint | undefined;
+}
+
+export type Chain = ReturnType<typeof createChain>;
+
+/** JSON-RPC 2.0, section 5.1. */
+const METHOD_NOT_FOUND = -32601;
+
+export function createChain(url: string, chainId: bigint, options: JsonRpcOptions = {}) {
+  const send = createJsonRpc(url, options);
+
+  async function quantity(method: string, params: readonly unknown[]): Promise<bigint> {
+    return readQuantity(await send(method, params), method);
+  }
+
+  async function text(method: string, params: readonly unknown[]): Promise<string> {
+    const answer = await send(method, params);
+    if (typeof answer !== "string") throw new ChainUnreachable(`${method} was answered with something else`);
+    return answer;
+  }
+
+  return {
+    chainId,
+    /** False when the node serves another chain than the configured one. */
+    isConfiguredChain: async () => (await quantity("eth_chainId", [])) === chainId,
+    async header(at: BlockTag | Bytes32) {
+      const isHash = typeof at === "string" && at !== "latest";
+      return readHeader(await send(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [tag(at), false]));
+    },
+    /** Of one contract or several; `topics` as `eth_getLogs` has them: by position one, any of several, or any. */
+    async logs(address: Address | readonly Address[], range: LogRange, topics?: Topics) {
+      const where =
+        "blockHash" in range
+          ? { blockHash: range.blockHash }
+          : { fromBlock: hex(range.fromBlock), toBlock: hex(range.toBlock) };
+      const answer = await send("eth_getLogs", [{ address, ...where, ...(topics && { topics }) }]);
+      if (!Array.isArray(answer)) throw new ChainUnreachable("eth_getLogs was answered with something else");
+      return answer.map(readLog);
+    },
+    /** With a hash (EIP-1898) several answers are surely of one block. */
+    call: (request: CallRequest, at: BlockTag | Bytes32 = "latest") =>
+      text("eth_call", [callObject(request), blockParameter(at)]),
+    /**
+     * This call on the newest block (`eth_simulateV1`). `reverted` when it would fail as a whole; undefined when the
+     * node does not offer the method.
+     */
+    async simulate(request: CallRequest): Promise<Simulation | "reverted" | undefined> {
+      let answer: unknown;
+      try {
+        const block = { calls: [callObject(request)] };
+        answer = await send("eth_simulateV1", [{ blockStateCalls: [block] }, "latest"]);
+      } catch (error) {
+        if (error instanceof ChainRefused && error.code === METHOD_NOT_FOUND) return undefined;
+        throw error;
+      }
+      const { calls } = record(firstOf(answer));
+      const { status, logs, gasUsed } = record(firstOf(calls));
+      if (status !== "0x1") return "reverted";
+      if (!Array.isArray(logs)) throw new ChainUnreachable("a simulation has another form");
+      return { logs: logs.map(readLogData), gasUsed: isQuantity(gasUsed) ? BigInt(gasUsed) : undefined };
+    },
+    estimateGas: (request: CallRequest) => quantity("eth_estimateGas", [callObject(request)]),
+    /** Transactions of `account` that are mined. */
+    nonce: async (account: Address) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),
+    balance: (account: Address) => quantity("eth_getBalance", [account, "latest"]),
+    code: (account: Address) => text("eth_getCode", [account, "latest"]),
+    priorityFee: () => quantity("eth_maxPriorityFeePerGas", []),
+    /** Throws ChainRefused with the node's words. */
+    async broadcast(raw: string) {
+      await send("eth_sendRawTransaction", [raw]);
+    },
+    /** Whether the node holds this transaction, mined or waiting. */
+    async knows(txHash: Bytes32) {
+      return (await send("eth_getTransactionByHash", [txHash])) !== null;
+    },
+    async receipt(txHash: Bytes32): Promise<Receipt | undefined> {
+      const answer = await send("eth_getTransactionReceipt", [txHash]);
+      if (answer === null) return undefined;
+      const fields = record(answer);
+      return {
+        blockNumber: Number(readQuantity(fields["blockNumber"], "receipt")),
+        blockHash: readHash(fields["blockHash"]),
+        succeeded: readQuantity(fields["status"], "receipt") === 1n,
+        gasUsed: isQuantity(fields["gasUsed"]) ? BigInt(fields["gasUsed"]) : undefined,
+      };
+    },
+  };
+}
+
+function callObject({ from, to, data, gas, value }: CallRequest): Record<string, string> {
+  return {
+    to,
+    data,
+    ...(from === undefined ? {} : { from }),
+    ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
+    ...(value === undefined ? {} : { value: `0x${value.toString(16)}` }),
+  };
+}
+
+function readHeader(block: unknown): Header | undefined {
+  if (block === null) return undefined;
+  const fields = record(block);
+  return {
+    number: Number(readQuantity(fields["number"], "header")),
+    hash: readHash(fields["hash"]),
+    parentHash: readHash(fields["parentHash"]),
+    timestamp: Number(readQuantity(fields["timestamp"], "header")),
+    baseFee: fields["baseFeePerGas"] === undefined ? 0n : readQuantity(fields["baseFeePerGas"], "header"),
+  };
+}
+
+function readLogData(log: unknown): LogData {
+  const { address, topics, data } = record(log);
+  if (typeof address !== "string" || typeof data !== "string" || !Array.isArray(topics)) {
+    throw new ChainUnreachable("a log has another form");
+  }
+  return { address, topics: topics as string[], data };
+}
+
+function readLog(log: unknown): RawLog {
+  const { blockNumber, blockHash, transactionHash, logIndex } = record(log);
+  return {
+    ...readLogData(log),
+    blockNumber: Number(readQuantity(blockNumber, "log")),
+    blockHash: readHash(blockHash),
+    txHash: readHash(transactionHash),
+    logIndex: Number(readQuantity(logIndex, "log")),
+  };
+}
+
+function record(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw new ChainUnreachable("an answer has another form");
+  return value as Record<string, unknown>;
+}
+
+const firstOf = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
+
+function readHash(value: unknown): Bytes32 {
+  const hash = asBytes32(value);
+  if (hash === undefined) throw new ChainUnreachable("an answer holds no hash where one belongs");
+  return hash;
+}
+
+function readQuantity(value: unknown, what: string): bigint {
+  if (!isQuantity(value)) throw new ChainUnreachable(`${what}: a number has another form`);
+  return BigInt(value);
+}
+
+function isQuantity(value: unknown): value is string {
+  return typeof value === "string" && /^0x[0-9a-fA-F]+$/.test(value);
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16)}`;
+}
+
+function blockParameter(at: BlockTag | Bytes32): string | { readonly blockHash: Bytes32 } {
+  return typeof at === "number" || at === "latest" ? tag(at) : { blockHash: at };
+}
+
+function tag(at: BlockTag | Bytes32): string {
+  return typeof at === "number" ? hex(at) : at;
+}

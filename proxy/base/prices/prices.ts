@@ -1,0 +1,149 @@
+/**
+ * What assets cost in dollars: fixed by the configuration or read from feeds. A feed that says nothing good
+ * changes nothing: the last good price serves on, durably, with an alarm. Money never freezes because a price
+ * is old.
+ */
+import type { Address } from "../../../shared/protocol/brands.ts";
+import type { Chain } from "../chain/provider.ts";
+import type { Config } from "../../api/config.ts";
+import type { PriceSetting } from "../fee-settings.ts";
+import type { Logger } from "../logging.ts";
+import type { PriceStore } from "../store/prices.ts";
+import { fixedPrice, isBetween, type Price } from "../../../shared/protocol/host/dollars.ts";
+import { latestRound, type Round } from "./feed.ts";
+
+const FAULTS = {
+  UNANSWERED: "cannot be asked",
+  NO_ROUND: "gives no price",
+  STALE: "is stale",
+  NOT_POSITIVE: "gives a price that is not positive",
+  OUT_OF_BOUNDS: "gives a price out of bounds",
+} as const;
+type PriceFault = keyof typeof FAULTS;
+
+export interface PricesParts extends Pick<Config, "prices" | "assets"> {
+  readonly chain: Pick<Chain, "call" | "header">;
+  readonly store: PriceStore;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const POLL_MS = 20_000;
+/** An alarm is repeated this often while it lasts, so that whoever looks at a day's log sees it. */
+const REMINDER_MS = 600_000;
+/** A feed's clock is the chain's, and a block may be ahead of us. */
+const AHEAD_SECS = 900;
+
+type FeedSetting = Extract<PriceSetting, { feed: Address }>;
+interface Standing {
+  readonly fault: PriceFault;
+  readonly reportedAt: number;
+}
+
+export type Prices = ReturnType<typeof createPrices>;
+
+export function createPrices(parts: PricesParts) {
+  const { prices, assets, chain, store, logger, now } = parts;
+  const good = new Map<Address, Price>();
+  const standings = new Map<Address, Standing>();
+  const feeds = prices.filter((setting) => "feed" in setting);
+  for (const setting of prices) if ("fixed" in setting) good.set(setting.asset, fixedPrice(setting.fixed));
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+
+  const symbolOf = (asset: Address): string =>
+    assets.find(({ address }) => address === asset)?.symbol ?? asset;
+
+  async function refreshOne(setting: FeedSetting): Promise<void> {
+    const { asset, feed } = setting;
+    let fault: PriceFault | undefined;
+    try {
+      if (!good.has(asset)) await resume(setting);
+      const latest = await latestRound(chain, feed);
+      fault = latest === undefined ? "NO_ROUND" : faultOf(latest.round, setting, nowSecs(latest.now));
+      if (latest !== undefined && fault === undefined) {
+        await store.keepPrice(asset, latest.round);
+        good.set(asset, latest.round);
+      }
+    } catch (error) {
+      // The node, or our own disk. Neither is a reason to do without the price that there is.
+      logger.debug({ err: error }, "a price feed was not read");
+      fault = "UNANSWERED";
+    }
+    report(asset, fault);
+  }
+
+  /** After a restart: the price of before, unless the bounds no longer allow it. */
+  async function resume({ asset, least, most }: FeedSetting): Promise<void> {
+    const kept = await store.price(asset);
+    if (kept !== undefined && isBetween(kept, least, most)) good.set(asset, kept);
+  }
+
+  /** The chain may be ahead of our clock, and ours may go on when the chain stands still. */
+  const nowSecs = (blockTime: number): number => Math.max(Math.floor(now() / 1000), blockTime);
+
+  function report(asset: Address, fault: PriceFault | undefined): void {
+    const before = standings.get(asset);
+    const symbol = symbolOf(asset);
+    if (fault === undefined) {
+      if (before !== undefined) logger.info({ asset: symbol }, "the price feed is good again");
+      standings.delete(asset);
+      return;
+    }
+    const isNew = before?.fault !== fault;
+    if (!isNew && now() - before.reportedAt < REMINDER_MS) return;
+    logger.error({ asset: symbol, fault }, `the price feed ${effectOf(fault, asset)}`);
+    standings.set(asset, { fault, reportedAt: now() });
+  }
+
+  function effectOf(fault: PriceFault, asset: Address): string {
+    return `${FAULTS[fault]}; ${good.has(asset) ? "the last good price serves on" : "there is no price yet"}`;
+  }
+
+  async function refresh(): Promise<void> {
+    // Settled each by itself: one feed's fault is not another's.
+    await Promise.allSettled(feeds.map(refreshOne));
+  }
+
+  return {
+    /** The last good one; undefined when there never was one. */
+    priceOf: (asset: Address) => good.get(asset),
+    /** Asks every feed once; resolves when what was good is on disk. Never rejects. */
+    refresh,
+    /** One sentence for each feed that says nothing good now. For everybody's eyes. */
+    warnings: (): readonly string[] =>
+      feeds.flatMap(({ asset }) => {
+        const fault = standings.get(asset)?.fault;
+        return fault === undefined ? [] : [`the price feed of ${symbolOf(asset)} ${effectOf(fault, asset)}`];
+      }),
+    /** Asks on and on; `onRefresh` runs after each round of questions. */
+    start(onRefresh: () => Promise<void>): void {
+      if (timer !== undefined) return;
+      timer = setInterval(() => {
+        // A slow node must not have two rounds of questions under way.
+        running ??= refresh()
+          .then(onRefresh)
+          .catch((error: unknown) => logger.error({ err: error }, "fees were not renewed"))
+          .finally(() => (running = undefined));
+      }, POLL_MS);
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      timer = undefined;
+      await running;
+    },
+  };
+}
+
+function faultOf(
+  round: Round,
+  { heartbeatSecs, least, most }: FeedSetting,
+  seconds: number,
+): PriceFault | undefined {
+  if (round.answer <= 0n) return "NOT_POSITIVE";
+  if (!isBetween(round, least, most)) return "OUT_OF_BOUNDS";
+  // A round of the future would never become stale.
+  if (round.updatedAt === 0 || round.updatedAt > seconds + AHEAD_SECS) return "NO_ROUND";
+  return seconds - round.updatedAt > heartbeatSecs ? "STALE" : undefined;
+}

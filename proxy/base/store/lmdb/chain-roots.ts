@@ -1,0 +1,112 @@
+/**
+ * Roots under their numbers, which of them are revoked, and how far the pool's tree stands: one row for each event that
+ * moved it, so that taking an event back is taking its row away.
+ */
+import type { Field } from "../../../../shared/protocol/brands.ts";
+import { word } from "../../../../shared/protocol/bytes.ts";
+import { emptyNode, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
+import type { ChainEvent, Position, StoredRoot } from "../chain-data.ts";
+import { field, type Key, type RootRow } from "./chain-rows.ts";
+import type { Database } from "./database.ts";
+
+type RootEvent = Extract<ChainEvent, { kind: "root" }>;
+type RevokedEvent = Extract<ChainEvent, { kind: "revoked" }>;
+
+/** Where the tree stands: number of its root, leaves that it covers, and whether a revocation has put it there. */
+interface StandRow {
+  readonly q: number;
+  readonly l: number;
+  readonly x: boolean;
+}
+
+const LAST = Number.MAX_SAFE_INTEGER;
+/** The pool begins with it and says so in no event. */
+const EMPTY_ROOT: StoredRoot = { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
+
+export type ChainRoots = ReturnType<typeof openChainRoots>;
+
+export function openChainRoots(table: ReturnType<Database["table"]>) {
+  const standAt = ({ block, logIndex }: Position): Key => ["tree", block, logIndex];
+  const rowOf = (sequence: number): RootRow | undefined =>
+    table.get(["root", sequence]) as RootRow | undefined;
+
+  function stand(): StandRow | undefined {
+    const newest = { start: ["tree", LAST, LAST], end: ["tree", -1], reverse: true, limit: 1 };
+    for (const { value } of table.getRange(newest)) return value as StandRow;
+    return undefined;
+  }
+
+  function bySequence(sequence: number): StoredRoot | undefined {
+    if (sequence === 0) return EMPTY_ROOT;
+    const row = rowOf(sequence);
+    return row === undefined ? undefined : { root: field(row.r), leafCount: row.l, sequence, block: row.b };
+  }
+
+  /** The number it has now: a root that was revoked and made again has a new one. */
+  function sequenceOf(root: Field): number | undefined {
+    if (root === EMPTY_ROOT.root) return 0;
+    return table.get(["root-sequence", hex(root)]) as number | undefined;
+  }
+
+  function isRevoked(sequence: number): boolean {
+    for (const { value } of table.getRange({ start: ["revoked", -1], end: ["revoked", sequence + 1] })) {
+      if ((value as number) >= sequence) return true;
+    }
+    return false;
+  }
+
+  return {
+    current(): StoredRoot | undefined {
+      const row = stand();
+      if (row === undefined) return EMPTY_ROOT;
+      const root = bySequence(row.q);
+      return root === undefined ? undefined : { ...root, leafCount: row.l };
+    },
+
+    /** Undefined for one that is revoked as well. */
+    find(root: Field): StoredRoot | undefined {
+      const sequence = sequenceOf(root);
+      return sequence === undefined || isRevoked(sequence) ? undefined : bySequence(sequence);
+    },
+
+    /** A revocation was the last that moved the tree. */
+    isRevokedBack: (): boolean => stand()?.x === true,
+
+    writeRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
+      // Where `advance` went over void leaves only, the root keeps its number and the tree goes on.
+      if (bySequence(sequence) === undefined) {
+        const before = sequenceOf(root);
+        const row = { r: word(root), l: leafCount, b: position.block };
+        table.putSync(["root", sequence], before === undefined ? row : { ...row, p: before });
+        table.putSync(["root-sequence", hex(root)], sequence);
+      }
+      table.putSync(standAt(position), { q: sequence, l: leafCount, x: false } satisfies StandRow);
+    },
+
+    eraseRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
+      table.removeSync(standAt(position));
+      const row = rowOf(sequence);
+      if (row?.l !== leafCount) return;
+      table.removeSync(["root", sequence]);
+      if (row.p === undefined) table.removeSync(["root-sequence", hex(root)]);
+      else table.putSync(["root-sequence", hex(root)], row.p);
+    },
+
+    writeRevoked({ first, last, root, leafCount }: RevokedEvent, position: Position): void {
+      const sequence = sequenceOf(root);
+      if (sequence === undefined) throw new RangeError("the tree goes back to a root that it never had");
+      // The number of the first is in no two of them: what is revoked is not revoked again.
+      table.putSync(["revoked", first], last);
+      table.putSync(standAt(position), { q: sequence, l: leafCount, x: true } satisfies StandRow);
+    },
+
+    eraseRevoked({ first }: RevokedEvent, position: Position): void {
+      table.removeSync(["revoked", first]);
+      table.removeSync(standAt(position));
+    },
+  };
+}
+
+function hex(value: Field): string {
+  return value.toString(16);
+}

@@ -1,0 +1,194 @@
+/**
+ * Attestations for the burns that we saw. A message is data to be carried and no more: it is used when it is the burn's
+ * own, filled in, and whatever else the attesters say is left alone. That they are away for an hour costs an hour.
+ */
+import { fromHex } from "../../../shared/protocol/host/text.ts";
+import { parseAttestation } from "../../../shared/protocol/host/cctp.ts";
+import type { Logger } from "../../base/logging.ts";
+import { AttesterUnavailable, type AttesterClient, type AttesterMessage } from "./attester-client.ts";
+import { fillsIn, readBurnMessage, type ParsedBurn } from "./burn-message.ts";
+import type { Burn } from "../fold/facts.ts";
+import { createPassing } from "../../base/chain/passing.ts";
+
+export interface Attested {
+  readonly status: "pending" | "complete" | "expired";
+  /** Hex; both undefined while it is pending. */
+  readonly message: string | undefined;
+  readonly attestation: string | undefined;
+  readonly nonce: string | undefined;
+  /** Block of the destination from which on it must be attested again; 0: never. */
+  readonly expirationBlock: bigint;
+}
+
+interface Known {
+  readonly attested: Attested;
+  /** Milliseconds since 1970; not asked for again before, */
+  askAt: number;
+  /** nor before this, while it is complete. */
+  readonly goodUntil: number;
+  waitMs: number;
+}
+
+export interface AttestationOptions {
+  readonly pollIntervalMs: number;
+  /** Burns that have not arrived yet, all of them, so far as they stand on their chain. */
+  readonly wanted: () => readonly Burn[];
+  /** Newest block of a chain that is followed. */
+  readonly headOf: (chain: string) => number | undefined;
+  readonly onChange: (burn: Burn) => void;
+  readonly now?: () => number;
+}
+
+export type Attestations = ReturnType<typeof createAttestations>;
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+const ASKED_AT_ONCE = 8;
+const PENDING: Attested = {
+  ...{ status: "pending", message: undefined, attestation: undefined, nonce: undefined, expirationBlock: 0n },
+};
+
+export function createAttestations(
+  client: AttesterClient,
+  logger: Logger,
+  { pollIntervalMs, wanted, headOf, onChange, now = Date.now }: AttestationOptions,
+) {
+  const known = new Map<string, Known>();
+
+  let restUntil = 0;
+  let restMs = 0;
+
+  /** Whoever is away is asked less and less often, and not for each burn again. */
+  async function pass(): Promise<void> {
+    if (now() < restUntil) return;
+    try {
+      await askForAll();
+      restMs = 0;
+    } catch (error) {
+      restMs = restMs === 0 ? FIRST_WAIT_MS : longer(restMs);
+      restUntil = now() + restMs;
+      throw error;
+    }
+  }
+
+  async function askForAll(): Promise<void> {
+    const burns = wanted().filter(({ protocol }) => protocol === 0);
+    forget(burns);
+    const due = byTransaction(burns).filter((ofOneTx) => ofOneTx.some(isDue));
+    for (let from = 0; from < due.length; from += ASKED_AT_ONCE)
+      await Promise.all(due.slice(from, from + ASKED_AT_ONCE).map(askFor));
+  }
+
+  /** What is delivered, or was reorganised away, is asked for no more. */
+  function forget(burns: readonly Burn[]): void {
+    const ids = new Set(burns.map(({ id }) => id));
+    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+  }
+
+  function isDue(burn: Burn): boolean {
+    const entry = known.get(burn.id);
+    if (entry === undefined) return true;
+    const isGood = entry.attested.status === "complete" && !isExpired(burn, entry.attested);
+    // One that was not delivered may be a wrong one: a single false answer must not hold the money up permanently.
+    return now() >= (isGood ? entry.goodUntil : entry.askAt);
+  }
+
+  function isExpired({ to }: Burn, { expirationBlock }: Attested): boolean {
+    const head = to === undefined ? undefined : headOf(to);
+    // The next block is the first in which it could be delivered.
+    return expirationBlock !== 0n && head !== undefined && BigInt(head) + 1n >= expirationBlock;
+  }
+
+  async function askFor(burns: readonly Burn[]): Promise<void> {
+    const { sourceDomain, place } = burns[0]!;
+    const told = (await client.messagesOf(sourceDomain, place.tx)) ?? [];
+    const left = told.flatMap((one) => readable(one) ?? []);
+    for (const burn of burns) {
+      const at = left.findIndex(({ parsed }) => belongs(parsed, burn));
+      const found = at < 0 ? undefined : left.splice(at, 1)[0];
+      const attested: Attested =
+        found === undefined
+          ? PENDING
+          : {
+              ...{ status: "complete", message: found.message, attestation: found.attestation },
+              ...{ nonce: found.parsed.header.nonce, expirationBlock: found.parsed.body.expirationBlock },
+            };
+      if (!isExpired(burn, attested)) learn(burn, attested);
+      else {
+        learn(burn, { ...attested, status: "expired" });
+        const isTaken = await client.reattest(attested.nonce!);
+        logger.info({ burn: burn.id, isTaken }, "a fast attestation has expired; another one is asked for");
+      }
+    }
+  }
+
+  function learn(burn: Burn, attested: Attested): void {
+    const before = known.get(burn.id);
+    const isNews =
+      before?.attested.status !== attested.status || before.attested.message !== attested.message;
+    const waitMs = isNews ? FIRST_WAIT_MS : longer(before.waitMs);
+    known.set(burn.id, { attested, waitMs, askAt: now() + waitMs, goodUntil: now() + LONGEST_WAIT_MS });
+    if (isNews) onChange(burn);
+  }
+
+  const passing = createPassing(pass, pollIntervalMs, (error) => {
+    if (error instanceof AttesterUnavailable) logger.warn({ reason: error.message }, "the attester is away");
+    else logger.error({ err: error }, "asking for attestations failed");
+  });
+
+  return {
+    /** Undefined until it was asked for once. One that has expired meanwhile is said to be so. */
+    of(burn: Burn): Attested | undefined {
+      const attested = known.get(burn.id)?.attested;
+      if (attested?.status !== "complete" || !isExpired(burn, attested)) return attested;
+      return { ...attested, status: "expired" };
+    },
+    ...passing,
+    isAway: () => restMs > 0,
+  };
+}
+
+function byTransaction(burns: readonly Burn[]): readonly (readonly Burn[])[] {
+  const found = new Map<string, Burn[]>();
+  for (const burn of burns) {
+    const name = `${String(burn.sourceDomain)} ${burn.place.tx}`;
+    const others = found.get(name);
+    if (others === undefined) found.set(name, [burn]);
+    else others.push(burn);
+  }
+  return [...found.values()];
+}
+
+const longer = (waitMs: number): number => Math.min(waitMs * 2, LONGEST_WAIT_MS);
+
+interface Readable {
+  readonly message: string;
+  readonly attestation: string;
+  readonly parsed: ParsedBurn;
+}
+
+function readable({ message, attestation, status }: AttesterMessage): Readable | undefined {
+  if (status !== "complete" || attestation === "PENDING") return undefined;
+  const parsed = readBurnMessage(message);
+  if (parsed === undefined || parseAttestation(fromHex(attestation)) === undefined) return undefined;
+  return { message, attestation, parsed };
+}
+
+/** Byte for byte the burn's message but for what the attester fills in. The other blockchain emits none: there by its terms. */
+function belongs(attested: ParsedBurn, burn: Burn): boolean {
+  if (burn.message !== undefined) {
+    const emitted = readBurnMessage(burn.message);
+    return emitted !== undefined && fillsIn(attested, emitted);
+  }
+  const { terms, header, body } = attested;
+  return (
+    terms.sourceDomain === burn.sourceDomain &&
+    terms.destinationDomain === burn.destinationDomain &&
+    terms.burner === burn.burner &&
+    terms.recipient === burn.recipient &&
+    terms.amount === burn.amount &&
+    terms.maxFee === burn.maxFee &&
+    header.minFinalityThreshold === burn.minFinality &&
+    body.feeExecuted <= burn.maxFee
+  );
+}

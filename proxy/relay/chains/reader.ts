@@ -1,0 +1,169 @@
+/**
+ * Logs of one block, in order, as events. A log is an event only when the contract that may say it has said it: anybody
+ * can write a log that looks like one from a contract of his own.
+ */
+import type { Result } from "ethers";
+import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
+import type { RawLog } from "../../base/chain/provider.ts";
+import { readBurnMessage, readReceived } from "./burn-message.ts";
+import { keyOf, type BridgeEvent, type Key } from "./events.ts";
+import { exchangeWords, OF_VAULTS, TRANSFER, words, type CctpHeard, type Heard } from "./heard.ts";
+
+/** What one transaction has said so far that only a later log of it makes an event. */
+interface Pending {
+  readonly tx: string;
+  mint?: { readonly recipient: Key; readonly amount: bigint; readonly fee: bigint } | undefined;
+  transfer?: { readonly domain: number; readonly recipient: Key; readonly amount: bigint } | undefined;
+  messageId?: string | undefined;
+}
+
+type Said = { readonly name: string; readonly args: Result } | undefined;
+
+const lower = (value: unknown): string => String(value).toLowerCase();
+
+/** One for each block. */
+export function createReader(heard: Heard): (log: RawLog) => readonly BridgeEvent[] {
+  const tokens = new Set(heard.tokens);
+  const routes = new Set(heard.warp?.routes);
+  let pending: Pending = { tx: "" };
+
+  return (log) => {
+    if (pending.tx !== log.txHash) pending = { tx: log.txHash };
+    const by = log.address.toLowerCase();
+    if (by === heard.forwarders) {
+      const said = OF_VAULTS.includes(log.topics[0] ?? "") ? parse(log) : undefined;
+      return said === undefined ? [] : ofForwarders(said.name, said.args, pending);
+    }
+    const { cctp } = heard;
+    if (by === heard.exchange) return ofExchange(log);
+    let event: BridgeEvent | undefined;
+    if (tokens.has(by)) event = ofToken(by, log);
+    else if (by === cctp?.transmitter) event = ofTransmitter(parse(log), cctp, pending);
+    else if (by === cctp?.messenger) noteMint(parse(log), pending);
+    else if (by === heard.warp?.mailbox) event = ofMailbox(parse(log), pending);
+    else if (routes.has(by)) event = ofRoute(parse(log), pending);
+    return event === undefined ? [] : [event];
+  };
+}
+
+function parse(log: RawLog, language = words): Said {
+  try {
+    return language.parseLog({ topics: [...log.topics], data: log.data }) ?? undefined;
+  } catch (cause) {
+    throw new ChainUnreachable("a log of a known contract has another form", { cause });
+  }
+}
+
+/** A token may have other events, also by our names; and without indexed parties (as ERC-721's id) it is none of ours. */
+function ofToken(token: string, log: RawLog): BridgeEvent | undefined {
+  if (log.topics[0] !== TRANSFER || log.topics.length !== 3) return undefined;
+  const args = parse(log)?.args;
+  if (args === undefined) return undefined;
+  const from = keyOf(String(args["from"]));
+  return { kind: "moved", token, from, to: keyOf(String(args["to"])), amount: args["value"] as bigint };
+}
+
+function ofExchange(log: RawLog): readonly BridgeEvent[] {
+  const args = parse(log, exchangeWords)?.args;
+  if (args === undefined) return [];
+  const [account, nonce] = [keyOf(String(args["recipient"])), lower(args["nonce"])];
+  return [{ kind: "credited", account, nonce, amount: args["amount"] as bigint }];
+}
+
+function ofForwarders(name: string, args: Result, pending: Pending): readonly BridgeEvent[] {
+  const vault = keyOf(String(args["vault"]));
+  const amount = args["amount"] as bigint;
+  switch (name) {
+    case "Touched":
+      return [
+        {
+          kind: "touched",
+          vault,
+          token: lower(args["token"]),
+          hasMinimum: args["hasMinimum"] as boolean,
+        },
+      ];
+    case "Swept": {
+      const fees = args["fees"] as bigint;
+      return [{ kind: "swept", vault, leafIndex: Number(args["leafIndex"]), amount, fees }];
+    }
+    case "SweepSkipped":
+      return [{ kind: "skipped", vault, reason: String(args["reason"]) }];
+    case "Refunded": {
+      const [token, to] = [lower(args["token"]), lower(args["to"])];
+      return [{ kind: "refunded", vault, token, to, amount }];
+    }
+    case "Returned": {
+      const token = lower(args["token"]);
+      return [{ kind: "returned", vault, token, leafIndex: Number(args["leafIndex"]), amount }];
+    }
+    default:
+      return [...departure(vault, pending), { kind: "left", vault, amount }];
+  }
+}
+
+/** A route names no vault; the step of the vault that sent it closes the same call. */
+function departure(vault: Key, pending: Pending): readonly BridgeEvent[] {
+  const { transfer, messageId } = pending;
+  if (transfer === undefined || messageId === undefined) return [];
+  pending.transfer = pending.messageId = undefined;
+  return [{ kind: "dispatched", vault, messageId, ...transfer }];
+}
+
+function ofTransmitter(
+  said: Said,
+  { domain, messenger, senders }: CctpHeard,
+  pending: Pending,
+): BridgeEvent | undefined {
+  if (said?.name === "MessageSent") {
+    const message = String(said.args["message"]);
+    const parsed = readBurnMessage(message);
+    // `sendMessage` is anybody's: only what the messenger sent has burned something.
+    if (parsed === undefined || parsed.header.sender !== keyOf(messenger)) return undefined;
+    const { header, terms } = parsed;
+    if (header.sourceDomain !== domain) return undefined;
+    return { kind: "burned", burn: terms, minFinality: header.minFinalityThreshold, message };
+  }
+  if (said?.name !== "MessageReceived") return undefined;
+  const { args } = said;
+  const { mint } = pending;
+  pending.mint = undefined;
+  const sourceDomain = Number(args["sourceDomain"]);
+  const burn = readReceived({ sourceDomain, destinationDomain: domain }, String(args["messageBody"]));
+  // Whatever else is carried in the transaction, the messenger mints and the transmitter says so without a word between.
+  if (mint === undefined || burn === undefined) return undefined;
+  if (mint.recipient !== burn.recipient || mint.amount + mint.fee !== burn.amount) return undefined;
+  const sender = senders[sourceDomain];
+  if (sender !== undefined && sender !== lower(args["sender"])) return undefined;
+  return { kind: "minted", burn, nonce: lower(args["nonce"]), amount: mint.amount };
+}
+
+/** The minter's word comes just before the transmitter's, in the same call. */
+function noteMint(said: Said, pending: Pending): void {
+  if (said?.name !== "MintAndWithdraw") return;
+  const { args } = said;
+  const [amount, fee] = [args["amount"] as bigint, args["feeCollected"] as bigint];
+  pending.mint = { recipient: keyOf(String(args["mintRecipient"])), amount, fee };
+}
+
+function ofMailbox(said: Said, pending: Pending): BridgeEvent | undefined {
+  if (said?.name !== "DispatchId" && said?.name !== "ProcessId") return undefined;
+  pending.messageId = lower(said.args["messageId"]);
+  return said.name === "ProcessId" ? arrival(pending) : undefined;
+}
+
+function ofRoute(said: Said, pending: Pending): BridgeEvent | undefined {
+  if (said?.name !== "SentTransferRemote" && said?.name !== "ReceivedTransferRemote") return undefined;
+  const { args } = said;
+  const isSent = said.name === "SentTransferRemote";
+  const domain = Number(args[isSent ? "destination" : "origin"]);
+  pending.transfer = { domain, recipient: lower(args["recipient"]), amount: args["amount"] as bigint };
+  return isSent ? undefined : arrival(pending);
+}
+
+function arrival(pending: Pending): BridgeEvent | undefined {
+  const { transfer, messageId } = pending;
+  if (transfer === undefined || messageId === undefined) return undefined;
+  pending.transfer = pending.messageId = undefined;
+  return { kind: "processed", messageId, recipient: transfer.recipient, amount: transfer.amount };
+}

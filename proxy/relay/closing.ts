@@ -1,0 +1,56 @@
+/**
+ * Ends the watch of addresses that nobody used for as long as was promised, so that the open ones stay few. One with
+ * money on its way stays open; one that is closed is taken up again by asking for it.
+ */
+import type { BridgeRecord } from "../base/store/bridge-records.ts";
+import type { BridgeStore } from "../base/store/bridges.ts";
+import type { Book } from "../base/bridge/book.ts";
+import { isOver } from "./fold/flows.ts";
+
+export interface ClosingParts {
+  readonly store: Pick<BridgeStore, "open" | "close">;
+  readonly book: Pick<Book, "progressOf" | "isComplete">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly onFault: (error: unknown) => void;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 3_600_000;
+
+export function startClosing({ everyMs = EVERY_MS, onFault, ...parts }: ClosingParts) {
+  let isStopped = false;
+  const timer = setInterval(() => {
+    closeUnused(parts, () => isStopped).catch(onFault);
+  }, everyMs).unref();
+  return {
+    stop(): void {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+/** How many were closed. Any proxy may do it: closing twice is closing once. */
+export async function closeUnused(
+  { store, book, now }: Pick<ClosingParts, "store" | "book" | "now">,
+  isStopped: () => boolean = () => false,
+): Promise<number> {
+  let closed = 0;
+  for await (const page of store.open()) {
+    for (const record of page) {
+      if (isStopped()) return closed;
+      const at = now();
+      if (record.watchUntil > at || !isIdle(book, record)) continue;
+      await store.close(record.id, at);
+      closed++;
+    }
+  }
+  return closed;
+}
+
+/** Of a request whose chains cannot be seen now nobody knows whether money is on its way. */
+function isIdle(book: Pick<Book, "progressOf" | "isComplete">, record: BridgeRecord): boolean {
+  if (!book.isComplete(record.id)) return false;
+  return book.progressOf(record).deposits.every(({ state }) => isOver(state));
+}

@@ -1,0 +1,108 @@
+/**
+ * Steps on one other EVM chain, by its own sender. A chain that is away stops its own line and no other; what is to be done
+ * there is planned again whenever it is looked at.
+ */
+import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
+import type { Chain } from "../../base/chain/provider.ts";
+import type { Logger } from "../../base/logging.ts";
+import type { Errand } from "../../base/chain/errands.ts";
+import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
+import type { ChainSender } from "./chain-sender.ts";
+import type { Holds } from "./holds.ts";
+import { postageOf } from "./postage.ts";
+import type { Step } from "./steps.ts";
+
+export interface FarLineParts {
+  readonly name: string;
+  readonly contracts: CalledContracts;
+  readonly chain: Pick<Chain, "call">;
+  readonly sender: ChainSender;
+  /** Wei; see `postageOf`. */
+  readonly mostPostage: bigint;
+  /** Needed on this chain now. */
+  readonly steps: () => readonly Step[];
+  readonly tip: () => number | undefined;
+  readonly hasLease: () => boolean;
+  readonly holds: Holds;
+  readonly logger: Logger;
+}
+
+/** So many steps that would fail are looked at in one pass. */
+const MOST_TRIES = 16;
+
+export function createFarLine(parts: FarLineParts) {
+  const { name, contracts, chain, sender, hasLease, holds, logger } = parts;
+  let running: Promise<void> | undefined;
+  let isWanted = false;
+  let isStopped = false;
+  let isAway = false;
+  /** The step that was sent last, so that it is not always the same one's turn. */
+  let last: string | undefined;
+
+  async function errandOf(step: Step): Promise<Errand | undefined> {
+    switch (step.kind) {
+      case "deliver":
+        return deliverCall(contracts, step);
+      case "forward": {
+        const value = await postageOf(chain, step.terms.lanes[step.lane]!, parts.mostPostage);
+        return value === undefined ? undefined : burnCall(contracts, step, value);
+      }
+      case "touch":
+      case "refund":
+        return clockCall(contracts, step);
+      case "sweep":
+      case "flush":
+        return undefined;
+    }
+  }
+
+  async function pass(): Promise<void> {
+    const tip = parts.tip();
+    if (tip === undefined || !hasLease() || (await sender.isBusy(tip))) return;
+    const steps = parts.steps();
+    const from = steps.findIndex(({ key }) => key === last) + 1;
+    const inTurn = [...steps.slice(from), ...steps.slice(0, from)];
+    for (const step of inTurn.slice(0, MOST_TRIES)) {
+      const errand = await errandOf(step);
+      // Held like one that the contract refuses: a route that takes nothing must not keep the refund clock from its start.
+      if (errand === undefined) {
+        holds.refused(step.key, tip);
+        continue;
+      }
+      // Asked again: who has lost the lease meanwhile leaves it to the other.
+      if (!hasLease()) return;
+      last = step.key;
+      const outcome = await sender.send(errand);
+      if (outcome !== "refused") return;
+      holds.refused(step.key, tip);
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      try {
+        await pass();
+        isAway = false;
+      } catch (error) {
+        if (!(error instanceof ChainUnreachable))
+          logger.error({ chain: name, err: error }, "a chain's steps failed");
+        // Said once, and not in every pass until it is back.
+        else if (!isAway)
+          logger.warn({ chain: name, reason: error.message }, "a chain is away; its steps wait");
+        isAway = error instanceof ChainUnreachable;
+      }
+    }
+  }
+
+  return {
+    wake(): void {
+      isWanted = true;
+      if (!isStopped) running ??= run().finally(() => (running = undefined));
+    },
+    async stop(): Promise<void> {
+      isStopped = true;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Steps on the pool's chain, as errands of the sequencer: one at a time, in its line of nonces. Kinds take turns, so that a
+ * crowd of one never holds up the others for long; sweeps go many in a call.
+ */
+import type { Logger } from "../../base/logging.ts";
+import type { Errand, Errands } from "../../base/chain/errands.ts";
+import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
+import type { Holds } from "./holds.ts";
+import type { Step, StepOf } from "./steps.ts";
+import { nextSweep, type SweepParts } from "./sweeps.ts";
+
+export interface HomeLineParts extends SweepParts {
+  readonly contracts: CalledContracts;
+  /** Steps that are needed on the pool's chain as of its newest block that was looked at. */
+  readonly steps: () => readonly Step[];
+  /** That block's number; undefined before the first. */
+  readonly tip: () => number | undefined;
+  /** See `postageOf`. */
+  readonly quote: (step: StepOf<"flush">) => Promise<bigint | undefined>;
+  readonly holds: Holds;
+  readonly logger: Logger;
+}
+
+/** So many steps that cannot be made are looked at in one turn. */
+const MOST_TRIES = 16;
+
+const KINDS: readonly Step["kind"][] = ["sweep", "deliver", "flush", "refund", "touch"];
+/** Before the others have a turn: what several deliveries bring is swept in one call, and one root covers it. */
+const DELIVERIES_IN_A_ROW = 8;
+
+interface Offer {
+  readonly kind: Step["kind"];
+  readonly errand: Errand;
+  readonly keys: readonly string[];
+}
+
+export function createHomeLine(parts: HomeLineParts): Errands {
+  const { contracts, holds, logger } = parts;
+  /** The kind that was sent last comes last. */
+  let order = KINDS;
+  let deliveries = 0;
+  let offered: Offer | undefined;
+
+  async function offerOf(
+    steps: readonly Step[],
+    kind: Step["kind"],
+    tip: number,
+  ): Promise<Offer | undefined> {
+    if (kind === "sweep") {
+      const sweeps = steps.filter((step) => step.kind === "sweep");
+      const next = await nextSweep(sweeps, parts);
+      return next && { kind, errand: next.errand, keys: next.steps.map(({ key }) => key) };
+    }
+    // One that cannot be made now must not hold up those behind it, nor the start of its own refund clock.
+    for (const step of steps.filter((one) => one.kind === kind).slice(0, MOST_TRIES)) {
+      const errand = await errandOf(step);
+      if (errand !== undefined) return { kind, errand, keys: [step.key] };
+      holds.refused(step.key, tip);
+    }
+    return undefined;
+  }
+
+  async function errandOf(step: Step): Promise<Errand | undefined> {
+    switch (step.kind) {
+      case "deliver":
+        return deliverCall(contracts, step);
+      case "flush": {
+        const value = await parts.quote(step);
+        return value === undefined ? undefined : burnCall(contracts, step, value);
+      }
+      case "touch":
+      case "refund":
+        return clockCall(contracts, step);
+      case "sweep":
+      case "forward":
+        return undefined;
+    }
+  }
+
+  return {
+    async next(tip) {
+      // What was sent before is in the sequencer's newest block: who has not looked at it yet would send it once more.
+      if ((parts.tip() ?? -1) < tip.number) return undefined;
+      const steps = parts.steps().filter(({ key }) => !holds.isHeld(key, tip.number));
+      for (const kind of order) {
+        const offer = await offerOf(steps, kind, tip.number);
+        if (offer === undefined) continue;
+        offered = offer;
+        return offer.errand;
+      }
+      return undefined;
+    },
+    sent(errand) {
+      // Not when it was offered: payments may go first, and every second kind would never be sent then.
+      if (offered?.errand !== errand) return;
+      const { kind } = offered;
+      const others = order.filter((one) => one !== kind);
+      deliveries = kind === "deliver" ? deliveries + 1 : 0;
+      const hasMore = kind === "deliver" && deliveries < DELIVERIES_IN_A_ROW;
+      order = hasMore ? [kind, ...others] : [...others, kind];
+    },
+    refused(errand, tip) {
+      if (offered?.errand !== errand) return;
+      for (const key of offered.keys) holds.refused(key, tip.number);
+      logger.warn(
+        { errand: errand.label, steps: offered.keys.length },
+        "a step would fail; it is tried again later",
+      );
+    },
+  };
+}

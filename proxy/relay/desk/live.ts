@@ -1,0 +1,37 @@
+/**
+ * The requests for which something may be to do. Kept up to date by the book's news, so that what lies still, or is long
+ * over, costs a pass nothing, however many requests are open.
+ */
+import type { BridgeFacts } from "../fold/facts.ts";
+import type { WorkBook } from "./view.ts";
+
+export class Live {
+  readonly #book: WorkBook;
+  readonly #ids = new Set<string>();
+  readonly #changed = new Set<string>();
+
+  constructor(book: WorkBook) {
+    this.#book = book;
+  }
+
+  changed(bridgeId: string): void {
+    this.#changed.add(bridgeId);
+  }
+
+  /** Oldest first: identifiers begin with their time. */
+  ids(): readonly string[] {
+    for (const id of this.#changed) {
+      const facts = this.#book.factsOf(id);
+      if (facts !== undefined && isLive(facts)) this.#ids.add(id);
+      else this.#ids.delete(id);
+    }
+    this.#changed.clear();
+    return [...this.#ids].sort();
+  }
+}
+
+function isLive({ home, sources, alt, incoming }: BridgeFacts): boolean {
+  const vaults = [home, ...sources, ...(alt === undefined ? [] : [alt])];
+  const burns = [...vaults.flatMap((vault) => vault.burns), ...incoming];
+  return vaults.some(({ balance }) => balance > 0n) || burns.some(({ delivery }) => delivery === undefined);
+}

@@ -1,0 +1,116 @@
+/**
+ * Why a request's money waits, from the same facts and answers that planning has: what is said here is what keeps the
+ * worker from its next step, and is gone with it.
+ */
+import type { BridgeRecord } from "../../base/store/bridge-records.ts";
+import type { Wait } from "../../base/bridge/book.ts";
+import type { BridgeFacts, Burn, VaultFacts } from "../fold/facts.ts";
+import { FAST, SAFE } from "./burn-terms.ts";
+import { gasOf } from "./calls.ts";
+import { burnAt, feesAt, laneAt, lastArrivalAt, PATIENCE_SECS, TIMEOUT_SECS, verdictAt } from "./plan.ts";
+import { wordsOf, type Said } from "./reason-words.ts";
+import type { Verdict, View } from "./steps.ts";
+import { burnsOf, worthDelivery } from "./worth.ts";
+
+/** By the chain of the place, or the id of the message, in which the money is. */
+export type Waits = Readonly<Record<string, Wait>>;
+
+/** What the chains of these bridges take at most until a block is final, about. */
+const SLOW_SECS = 1_800;
+
+export function waitsOf(record: BridgeRecord, facts: BridgeFacts, view: View): Waits {
+  const { home, sources, alt } = facts;
+  const worth = worthDelivery(record, facts, view);
+  const own = new Set([home, ...sources, ...(alt === undefined ? [] : [alt])].flatMap(({ burns }) => burns));
+  const waits = [
+    ...[home, ...sources].map((vault) => [vault.chain, atVault(record, vault, view)] as const),
+    ...(alt === undefined ? [] : [[alt.chain, atAccount(record, alt, view)] as const]),
+    ...burnsOf(facts)
+      .filter(({ delivery }) => delivery === undefined)
+      .map((burn) => [burn.id, inMessage(burn, own.has(burn), worth.has(burn), view)] as const),
+  ];
+  return Object.fromEntries(waits.filter((one): one is [string, Wait] => one[1] !== undefined));
+}
+
+/** At a forwarder, on its way to where it goes. */
+function atVault(record: BridgeRecord, vault: VaultFacts, view: View): Wait | undefined {
+  const { chain, balance } = vault;
+  if (balance === 0n) return undefined;
+  if (view.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
+  const { way } = record;
+  const isIn = way.direction === "in";
+  const lane = laneAt(way, chain, view);
+  // Below the minimum, or not yet final, nothing is wanted.
+  if ((isIn ? vault.finalBalance : balance) < (lane ?? way.home).minimum) return undefined;
+  const stopped = stoppedBy(verdictAt(record, vault, view), !isIn);
+  if (stopped !== undefined) return { ...wordsOf(stopped), ...clockOf(vault) };
+  const burn = burnAt(record, vault, view);
+  const fees = feesAt(way, chain, view);
+  if (lane !== undefined && burn === undefined)
+    return fees === "asking" ? undefined : { ...wordsOf("FEE_ABOVE_CEILING"), ...clockOf(vault) };
+  const gas = gasOf(lane === undefined ? "sweep" : "flush");
+  const undone = undoneStep(chain, gas, `${chain} ${vault.address}`, view);
+  // Only where there is a fast way is the slow one the ceiling's doing.
+  const isSlow = burn?.finality === SAFE && typeof fees === "object" && fees.has(FAST);
+  return undone ?? (isSlow ? wordsOf("SLOW_WAY") : undefined);
+}
+
+/** On the other blockchain, under the user's own key. */
+function atAccount({ way }: BridgeRecord, { chain, balance }: VaultFacts, view: View): Wait | undefined {
+  if (balance === 0n) return undefined;
+  if (view.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
+  return balance < way.home.minimum ? undefined : wordsOf("SIGNATURE_AWAITED");
+}
+
+function inMessage(burn: Burn, isOwn: boolean, isWorth: boolean, view: View): Wait | undefined {
+  if (burn.protocol !== 0) return wordsOf("RELAY_PENDING");
+  switch (view.attestationOf(burn)?.status) {
+    case "complete":
+      break;
+    case "expired":
+      return wordsOf(view.isAttesterAway() ? "ATTESTER_UNAVAILABLE" : "ATTESTATION_EXPIRED");
+    case "pending":
+    case undefined:
+      if (view.isAttesterAway()) return wordsOf("ATTESTER_UNAVAILABLE");
+      // Of what others burned, how they asked for it is their own matter.
+      if (!isOwn || burn.minFinality <= FAST) return wordsOf("ATTESTATION_PENDING");
+      return { ...wordsOf("SLOW_WAY"), by: burn.place.at + SLOW_SECS };
+  }
+  const { to } = burn;
+  if (!isWorth) return wordsOf("DELIVERY_BELOW_MINIMUM");
+  if (to === undefined || !view.isServed(to) || view.tipOf(to) === undefined)
+    return wordsOf("CHAIN_UNAVAILABLE");
+  return undoneStep(to, gasOf("deliver"), `message ${burn.id}`, view);
+}
+
+function stoppedBy(verdict: Verdict, isVenue: boolean): Said | undefined {
+  switch (verdict) {
+    case "refused":
+      return isVenue ? "ACCOUNT_UNKNOWN" : "SCREENING_REFUSED";
+    case "unknown":
+      return isVenue ? "VENUE_UNAVAILABLE" : "SCREENING_UNAVAILABLE";
+    case "paused":
+      return "VENUE_PAUSED";
+    case "open":
+    case "asking":
+      return undefined;
+  }
+}
+
+function undoneStep(chain: string, gas: bigint, key: string, view: View): Wait | undefined {
+  const left = view.gasOn(chain);
+  if (typeof left === "bigint" && left < gas) return wordsOf("GAS_MISSING");
+  return view.isHeld(key, chain) ? wordsOf("STEP_REFUSED") : undefined;
+}
+
+/** Money that is stopped is nobody's hostage: when its clock is started, and when it may go back. */
+function clockOf(vault: VaultFacts): Pick<Wait, "next" | "by"> {
+  if (vault.clock?.hasMinimum === true)
+    return {
+      next: "goes on when this is over; from then on anybody may send it back",
+      by: vault.clock.at + TIMEOUT_SECS,
+    };
+  const since = lastArrivalAt(vault);
+  const next = "goes on when this is over; if it still lies there then, its refund clock is started";
+  return since === undefined ? { next } : { next, by: since + PATIENCE_SECS };
+}

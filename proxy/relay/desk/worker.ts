@@ -1,0 +1,128 @@
+/**
+ * Takes every step that a request's money needs, as long as this proxy has the sequencer's lease: on the pool's chain in
+ * the sequencer's line, on each other chain in a line of its own. It keeps no record of what it did; what is needed is read
+ * from the chains each time, so a crash, a second proxy or a reorganisation changes nothing but the time.
+ */
+import type { Logger } from "../../base/logging.ts";
+import type { Chain } from "../../base/chain/provider.ts";
+import type { Errands } from "../../base/chain/errands.ts";
+import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
+import type { ChainSender } from "./chain-sender.ts";
+import { createFarLine } from "./far-line.ts";
+import { Holds } from "./holds.ts";
+import { createHomeLine } from "./home-line.ts";
+import { planOf } from "./plan.ts";
+import { postageOf } from "./postage.ts";
+import { Live } from "./live.ts";
+import { waitsOf } from "./reasons.ts";
+import type { Step } from "./steps.ts";
+import type { SweepParts } from "./sweeps.ts";
+import { createView, type ServedChain, type ViewParts } from "./view.ts";
+
+export interface FarChain extends ServedChain {
+  readonly chain: Pick<Chain, "call">;
+  readonly sender: ChainSender;
+}
+
+export interface WorkerParts
+  extends Omit<ViewParts, "chains" | "holds" | "onAnswer" | "onFault">, Omit<SweepParts, "contracts"> {
+  readonly home: ServedChain & { readonly chain: Pick<Chain, "call"> };
+  readonly far: readonly FarChain[];
+  /** Wei, of each chain's own coin; see `postageOf`. */
+  readonly mostPostage: bigint;
+  readonly hasLease: () => boolean;
+  readonly wakeSequencer: () => void;
+  readonly pollIntervalMs: number;
+  readonly logger: Logger;
+}
+
+export type Worker = ReturnType<typeof createWorker>;
+
+export function createWorker(parts: WorkerParts) {
+  const { book, home, far, hasLease, logger } = parts;
+  const holds = new Holds();
+  const live = new Live(book);
+  const view = createView({
+    ...parts,
+    ...{ chains: [home, ...far], holds, onAnswer: () => wake() },
+    onFault: (venue, error) =>
+      logger.warn({ venue, err: error }, "a venue does not answer; what needs it waits"),
+  });
+
+  /** Where several requests are of one address, the first is the one that counts. */
+  function stepsOn(chain: string): readonly Step[] {
+    const steps = new Map<string, Step>();
+    for (const id of live.ids()) {
+      const record = book.recordOf(id);
+      const facts = book.factsOf(id);
+      if (record === undefined || facts === undefined) continue;
+      for (const step of planOf(record, facts, view))
+        if (step.chain === chain && !steps.has(step.key)) steps.set(step.key, step);
+    }
+    return [...steps.values()];
+  }
+
+  /** Said by every proxy, whoever sends. What has nothing to wait for any more has no reason either. */
+  const explained = new Set<string>();
+  function explain(): void {
+    const ids = new Set(live.ids());
+    for (const id of new Set([...ids, ...explained])) {
+      const record = book.recordOf(id);
+      const facts = book.factsOf(id);
+      if (record === undefined || facts === undefined) continue;
+      book.remark(id, { waits: ids.has(id) ? waitsOf(record, facts, view) : {} });
+    }
+    explained.clear();
+    for (const id of ids) explained.add(id);
+  }
+
+  const errands: Errands = createHomeLine({
+    ...parts,
+    ...{ contracts: home.contracts, holds },
+    steps: () => stepsOn(HOME_CHAIN),
+    tip: () => book.tipOf(HOME_CHAIN)?.number,
+    quote: ({ terms: { exit } }) => postageOf(home.chain, exit, parts.mostPostage),
+  });
+  const lines = far.map(({ name, contracts, chain, sender }) =>
+    createFarLine({
+      ...{ name, contracts, chain, sender, hasLease, holds, mostPostage: parts.mostPostage },
+      steps: () => stepsOn(name),
+      tip: () => book.tipOf(name)?.number,
+      logger: logger.child({ chain: name }),
+    }),
+  );
+
+  let timer: NodeJS.Timeout | undefined;
+  let unfollow: (() => void) | undefined;
+
+  function wake(): void {
+    if (!hasLease()) return;
+    parts.wakeSequencer();
+    for (const line of lines) line.wake();
+  }
+
+  return {
+    /** For the sequencer. */
+    errands,
+    /** Of burns from one domain to another, as the attester asks now. */
+    attesterFees: (source: number, destination: number) => view.feesOf(source, destination),
+    start(): void {
+      unfollow = book.onChange((bridgeId) => {
+        live.changed(bridgeId);
+        wake();
+      });
+      for (const bridgeId of book.active()) live.changed(bridgeId);
+      // For new blocks, in which nothing of ours need stand; what is done is decided by them alone.
+      timer = setInterval(() => {
+        explain();
+        if (hasLease()) for (const line of lines) line.wake();
+      }, parts.pollIntervalMs);
+      wake();
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      unfollow?.();
+      await Promise.all(lines.map((line) => line.stop()));
+    },
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Which messages are worth their delivery. Anybody can burn a grain on another chain towards any address, as often as it
+ * likes, and each delivery would be our gas. What a message says it brings is believed here and for this alone: a lie
+ * could cost gas and never money, and the attesters sign what was burned.
+ */
+import type { BridgeRecord } from "../../base/store/bridge-records.ts";
+import type { BridgeFacts, Burn } from "../fold/facts.ts";
+import type { View } from "./steps.ts";
+
+/** So many at most are carried to make up one minimum: else a stranger could cut one minimum into a thousand deliveries. */
+export const MOST_TOGETHER = 8;
+
+/** Its own, and those of others that are minted to its home address. */
+export function burnsOf({ home, sources, alt, incoming }: BridgeFacts): readonly Burn[] {
+  return [
+    ...[home, ...sources, ...(alt === undefined ? [] : [alt])].flatMap(({ burns }) => burns),
+    ...incoming,
+  ];
+}
+
+/**
+ * Of the attested ones: those that bring the minimum by themselves, and the fewest others that are enough together with
+ * what lies there. What our own addresses sent has been through a minimum there, by the contract.
+ */
+export function worthDelivery(
+  { way }: BridgeRecord,
+  facts: BridgeFacts,
+  view: Pick<View, "attestationOf">,
+): ReadonlySet<Burn> {
+  const chosen = new Set<Burn>([facts.home, ...facts.sources].flatMap(({ burns }) => burns));
+  const { minimum } = way.home;
+  const strange = burnsOf(facts)
+    .filter((burn) => !chosen.has(burn) && burn.delivery === undefined)
+    .filter((burn) => view.attestationOf(burn)?.status === "complete")
+    .sort((one, other) => (one.amount < other.amount ? 1 : one.amount > other.amount ? -1 : 0));
+  const large = strange.filter(({ amount }) => amount >= minimum);
+  for (const burn of large) chosen.add(burn);
+  const few = large.length > 0 ? [] : fewest(strange, minimum - facts.home.balance);
+  for (const burn of few) chosen.add(burn);
+  return chosen;
+}
+
+/** The largest first, until nothing is missing; none at all where that would take too many. */
+function fewest(largestFirst: readonly Burn[], missing: bigint): readonly Burn[] {
+  let sum = 0n;
+  for (const [at, { amount }] of largestFirst.slice(0, MOST_TOGETHER).entries()) {
+    if (sum >= missing) return largestFirst.slice(0, at);
+    sum += amount;
+  }
+  return sum >= missing ? largestFirst.slice(0, MOST_TOGETHER) : [];
+}

@@ -1,0 +1,165 @@
+/** The book of an instance: followers of all chains that its settings name, fed with the open requests of the store. */
+import { altchainNode } from "../../shared/altchain/node.ts";
+import { parseAltchainAddress } from "../../shared/altchain/token.ts";
+import { PROTOCOLS, TIMEOUT_SECS } from "../../shared/protocol/host/forwarders.ts";
+import { createChain, type Chain } from "../base/chain/provider.ts";
+import type { JsonRpcOptions } from "../base/chain/json-rpc.ts";
+import type { Logger } from "../base/logging.ts";
+import { HOME_CHAIN, type BridgeRecord } from "../base/store/bridge-records.ts";
+import type { BridgeStore } from "../base/store/bridges.ts";
+import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
+import { createAttesterClient } from "./chains/attester-client.ts";
+import { createBook, type BookChain, type BookOptions, type WatchingBook } from "./book.ts";
+import { keyOf, type Key } from "./chains/events.ts";
+import type { CctpHeard } from "./chains/heard.ts";
+
+export interface OpenBookParts {
+  readonly settings: BridgeSettings;
+  /** The pool's. */
+  readonly home: {
+    readonly chain: Chain;
+    readonly confirmations: number;
+    readonly blockSecs: number;
+    readonly pollIntervalMs: number;
+  };
+  /** Of the pool's chain, where somebody looks at its head anyhow: the book then need not ask as often itself. */
+  readonly onHomeBlock?: (listener: () => void) => () => void;
+  readonly store: Pick<BridgeStore, "open" | "follow">;
+  readonly logger: Logger;
+  readonly rpc?: JsonRpcOptions;
+}
+
+/** Other names of the settings, as the status says them. */
+const ALTCHAIN = "altchain";
+const EXCHANGE = "perpvenue";
+/** Of that chain's slots; what is confirmed there has not been taken back yet. */
+const ALT = { commitment: "confirmed", confirmations: 1 } as const;
+const ATTESTER_POLL_MS = 1_000;
+/** Several times a block, so that a deposit is seen in the one after it. */
+const POLLS_A_BLOCK = 3;
+const LONGEST_POLL_MS = 5_000;
+
+/** Watches, too, until `stop`. */
+export async function openBook({
+  store,
+  logger,
+  onHomeBlock,
+  ...parts
+}: OpenBookParts): Promise<WatchingBook> {
+  const book = createBook(bookOptions(parts), logger);
+  const take = (record: BridgeRecord): void => {
+    if (record.closedAt === undefined) book.watch(record);
+    else book.unwatch(record.id);
+  };
+  // First what comes from now on: what is opened while the open ones are read would be missed the other way round.
+  const stopFollowing = store.follow(take);
+  for await (const page of store.open()) for (const record of page) book.watch(record);
+  book.start();
+  const stopLooking = onHomeBlock?.(() => book.look(HOME_CHAIN));
+  return {
+    ...book,
+    async stop() {
+      stopFollowing();
+      stopLooking?.();
+      await book.stop();
+    },
+  };
+}
+
+export function bookOptions({
+  settings,
+  home,
+  rpc,
+}: Pick<OpenBookParts, "settings" | "home" | "rpc">): BookOptions {
+  const { altchain, assets, attesterUrl, chains, perpvenue } = settings;
+  const forwarders = settings.factory.toLowerCase();
+  const senders = sendersOf(settings);
+  const warp = chains.filter(({ protocol }) => protocol === PROTOCOLS.warpRoute);
+  const [mailbox] = warp.flatMap(({ homeTransmitter }) => homeTransmitter?.toLowerCase() ?? []);
+  const far = (name: string, at: FarChain): Omit<BookChain, "heard"> => ({
+    ...{ name, where: "source", chain: createChain(at.rpcUrl, BigInt(at.chainId), rpc) },
+    ...{ confirmations: at.confirmations, blockSecs: at.blockSecs, pollIntervalMs: pollOf(at.blockSecs) },
+  });
+  const homeChain: BookChain = {
+    ...{ name: HOME_CHAIN, where: "home", ...home },
+    heard: {
+      ...{ tokens: assets.map(({ asset }) => asset.toLowerCase()), forwarders },
+      cctp: cctpOf(settings.home, senders),
+      ...(mailbox === undefined
+        ? {}
+        : {
+            warp: {
+              mailbox,
+              routes: warp.flatMap(({ homeMessenger }) => homeMessenger?.toLowerCase() ?? []),
+            },
+          }),
+    },
+    ...(warp[0]?.homeDomain === undefined ? {} : { warpDomain: warp[0].homeDomain }),
+  };
+  return {
+    timeoutSecs: TIMEOUT_SECS,
+    bridgingSecs: Math.max(...[altchain, perpvenue, ...chains].map((one) => one?.estimatedSecs ?? 0)),
+    attester: { client: createAttesterClient({ url: attesterUrl }), pollIntervalMs: ATTESTER_POLL_MS },
+    chains: [
+      homeChain,
+      ...chains.map((one): BookChain => {
+        const tokens = [one.token.toLowerCase()];
+        if (one.protocol === PROTOCOLS.cctp)
+          return { ...far(one.name, one), heard: { tokens, forwarders, cctp: cctpOf(one, senders) } };
+        const routes = [one.messenger.toLowerCase()];
+        const itsMailbox = one.transmitter.toLowerCase();
+        return {
+          ...{ ...far(one.name, one), warpDomain: one.domain },
+          heard: { tokens, forwarders, warp: { mailbox: itsMailbox, routes } },
+        };
+      }),
+      ...(perpvenue === undefined ? [] : [exchangeChain(perpvenue)]),
+    ],
+    ...(altchain === undefined
+      ? {}
+      : {
+          altchain: {
+            ...{ name: ALTCHAIN, node: altchainNode(altchain.rpcUrl), domain: altchain.domain, ...ALT },
+            ...{ blockSecs: altchain.blockSecs, pollIntervalMs: altchain.blockSecs * 1_000 },
+            token: { mint: parseAltchainAddress(altchain.mint), decimals: altchain.decimals },
+          },
+        }),
+  };
+
+  function exchangeChain({ chain, exit }: NonNullable<BridgeSettings["perpvenue"]>): BookChain {
+    const { transmitter, token } = chain;
+    const cctp = { domain: exit.domain, transmitter: transmitter.toLowerCase(), senders };
+    return {
+      ...far(EXCHANGE, chain),
+      heard: {
+        ...{ tokens: [token.toLowerCase()], forwarders, exchange: exit.forwarder.toLowerCase() },
+        cctp: { ...cctp, messenger: (chain.messenger ?? settings.home.messenger).toLowerCase() },
+      },
+    };
+  }
+}
+
+interface FarChain {
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly confirmations: number;
+  readonly blockSecs: number;
+}
+
+interface Cctp {
+  readonly domain: number;
+  readonly messenger: string;
+  readonly transmitter: string;
+}
+
+const cctpOf = ({ domain, messenger, transmitter }: Cctp, senders: CctpHeard["senders"]): CctpHeard => ({
+  ...{ domain, messenger: messenger.toLowerCase(), transmitter: transmitter.toLowerCase(), senders },
+});
+
+function sendersOf({ home, chains }: BridgeSettings): Readonly<Record<number, Key>> {
+  const cctp = chains.filter(({ protocol }) => protocol === PROTOCOLS.cctp);
+  return Object.fromEntries([home, ...cctp].map(({ domain, messenger }) => [domain, keyOf(messenger)]));
+}
+
+export const pollOf = (blockSecs: number): number =>
+  Math.min(LONGEST_POLL_MS, Math.ceil((blockSecs * 1000) / POLLS_A_BLOCK));

@@ -1,0 +1,252 @@
+// A server that answers as the attesters' API does, or as it should not: late, wrong, long, or not at all.
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PATIENCE_MS } from "../../../../../scripts/stack/poll.ts";
+import { createAttestations, type Attestations } from "../../../../../proxy/relay/chains/attestations.ts";
+import {
+  AttesterUnavailable,
+  createAttesterClient,
+} from "../../../../../proxy/relay/chains/attester-client.ts";
+import { readBurnMessage } from "../../../../../proxy/relay/chains/burn-message.ts";
+import type { Burn } from "../../../../../proxy/relay/fold/facts.ts";
+import { createLogger } from "../../../../../proxy/base/logging.ts";
+import { mustFromHex, toHex, word } from "../../../../../shared/protocol/bytes.ts";
+import { encodeBurn, encodeMessage } from "../../../../../shared/protocol/host/cctp.ts";
+import { attest } from "../../../../contract/forwarders/attesting.ts";
+import { madeHash } from "../../../../support/bridges.ts";
+
+const EMITTED = encodeMessage({
+  ...{
+    sourceDomain: 6,
+    destinationDomain: 3,
+    nonce: madeHash(0),
+    sender: madeHash(61),
+    recipient: madeHash(31),
+  },
+  ...{ destinationCaller: madeHash(0), minFinalityThreshold: 1_000, finalityThresholdExecuted: 0 },
+  body: encodeBurn({
+    ...{
+      burnToken: madeHash(62),
+      mintRecipient: madeHash(32),
+      amount: 5_000_000n,
+      messageSender: madeHash(63),
+    },
+    ...{ maxFee: 500n, feeExecuted: 0n, expirationBlock: 0n, hookData: new Uint8Array() },
+  }),
+});
+
+function burnOf(n: number, message: string | undefined = toHex(EMITTED)): Burn {
+  const { terms, header } = readBurnMessage(toHex(EMITTED))!;
+  const place = {
+    chain: "second",
+    block: 1,
+    blockHash: madeHash(1),
+    tx: madeHash(100 + n),
+    logIndex: n,
+    at: 1,
+  };
+  return {
+    ...{
+      id: `burn ${String(n)}`,
+      place: { ...place, confirmations: 1, isFinal: false },
+      protocol: 0,
+      to: "home",
+    },
+    ...{
+      ...terms,
+      minFinality: header.minFinalityThreshold,
+      message,
+      messageId: undefined,
+      delivery: undefined,
+    },
+  };
+}
+
+describe("bridge/watch attestations", () => {
+  let server: Server;
+  let url: string;
+  let asked: string[];
+  let answer: (path: string) => { readonly status: number; readonly text: string };
+  let head: number;
+  let clock: number;
+  let burns: Burn[];
+  let news: string[];
+  let desk: Attestations;
+
+  const told = (...all: readonly object[]) => ({ status: 200, text: JSON.stringify({ messages: all }) });
+  const complete = (filling: Parameters<typeof attest>[1] = {}) => ({
+    ...{ ...attest(EMITTED, { nonce: 7n, finality: 1_000, ...filling }), eventNonce: madeHash(7) },
+    ...{ status: "complete", cctpVersion: 2, delayReason: null },
+  });
+  const pending = {
+    message: "0x",
+    attestation: "PENDING",
+    eventNonce: madeHash(7),
+    status: "pending_confirmations",
+  };
+
+  beforeEach(async () => {
+    [asked, news, burns, head, clock] = [[], [], [burnOf(1)], 10, 0];
+    answer = () => ({ status: 404, text: "{}" });
+    server = createServer((request, response) => {
+      asked.push(`${String(request.method)} ${String(request.url)}`);
+      const { status, text } = answer(String(request.url));
+      response.writeHead(status).end(text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+    desk = deskOf(PATIENCE_MS);
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const deskOf = (timeoutMs: number): Attestations =>
+    createAttestations(createAttesterClient({ url, timeoutMs, maxBytes: 20_000 }), createLogger("silent"), {
+      ...{ pollIntervalMs: 5, wanted: () => burns, headOf: () => head, now: () => clock },
+      onChange: ({ id }) => void news.push(id),
+    });
+  const status = () => desk.of(burns[0]!)?.status;
+
+  it("waits while it is pending, each time longer, and has it when it is complete", async () => {
+    await desk.sync();
+    assert.equal(status(), "pending");
+    await desk.sync();
+    assert.equal(asked.length, 1);
+    answer = () => told(pending);
+    clock = 1_000;
+    await desk.sync();
+    clock = 2_500;
+    await desk.sync();
+    assert.equal(asked.length, 2, "not before twice the time");
+    answer = () => told(complete());
+    clock = 3_000;
+    await desk.sync();
+    assert.equal(status(), "complete");
+    assert.equal(desk.of(burns[0]!)!.nonce, madeHash(7));
+    assert.deepEqual(news, ["burn 1", "burn 1"]);
+    clock = 62_999;
+    await desk.sync();
+    assert.equal(asked.length, 3, "what is complete is not asked for again at once");
+    assert.equal(asked[0], `GET /v2/messages/6?transactionHash=${madeHash(101)}`);
+  });
+
+  for (const [what, bend] of [
+    ["another amount", (bytes: Uint8Array) => bytes.set(word(9n), 148 + 68)],
+    ["another recipient", (bytes: Uint8Array) => bytes.set(word(9n), 148 + 36)],
+    ["another sender", (bytes: Uint8Array) => bytes.set(word(9n), 44)],
+    ["another source", (bytes: Uint8Array) => bytes.set([9], 7)],
+    ["another caller", (bytes: Uint8Array) => bytes.set(word(9n), 108)],
+    ["a fee above what was allowed", (bytes: Uint8Array) => bytes.set(word(501n), 148 + 164)],
+    ["no nonce", (bytes: Uint8Array) => bytes.set(word(0n), 12)],
+  ] as const) {
+    it(`leaves a well attested message with ${what} alone`, async () => {
+      answer = () => told(complete({ bend }));
+      await desk.sync();
+      assert.equal(status(), "pending");
+      burns = [burnOf(1, undefined)];
+      if (what !== "another sender" && what !== "another caller" && what !== "no nonce") {
+        clock = 1e6;
+        await desk.sync();
+        assert.equal(status(), "pending", "nor for a burn that emitted none");
+      }
+    });
+  }
+
+  it("leaves an attestation alone that is none", async () => {
+    answer = () => told({ ...complete(), attestation: `0x${"11".repeat(130)}` });
+    await desk.sync();
+    assert.equal(status(), "pending");
+  });
+
+  it("asks again for one that has not served for a minute, and takes the right one then", async () => {
+    const right = complete();
+    const wrong = mustFromHex(right.attestation);
+    wrong[20]! ^= 1;
+    answer = () => told({ ...right, attestation: toHex(wrong) });
+    await desk.sync();
+    // By its form it is one; the contract refuses it.
+    assert.equal(status(), "complete");
+    answer = () => told(right);
+    clock = 60_000;
+    await desk.sync();
+    assert.equal(desk.of(burns[0]!)!.attestation, right.attestation);
+    assert.equal(asked.length, 2);
+  });
+
+  it("gives each of two like burns of one transaction a message of its own", async () => {
+    burns = [burnOf(1), { ...burnOf(1), id: "twin" }];
+    answer = () => told(complete(), complete({ nonce: 8n }));
+    await desk.sync();
+    assert.deepEqual(
+      burns.map((burn) => desk.of(burn)!.nonce),
+      [madeHash(7), madeHash(8)],
+    );
+    assert.equal(asked.length, 1);
+  });
+
+  it("asks for an expired one to be attested again, and says it is expired until then", async () => {
+    answer = (path) =>
+      path.startsWith("/v2/reattest/")
+        ? { status: 200, text: "{}" }
+        : told(complete({ expirationBlock: 100n }));
+    await desk.sync();
+    assert.equal(status(), "complete");
+    head = 99;
+    assert.equal(status(), "expired");
+    clock = 1_000;
+    await desk.sync();
+    assert.equal(asked.at(-1), `POST /v2/reattest/${madeHash(7)}`);
+    assert.equal(status(), "expired");
+    answer = () => told(complete({ finality: 2_000 }));
+    clock = 10_000;
+    await desk.sync();
+    assert.equal(status(), "complete");
+  });
+
+  it("bears an hour without attesters, asks ever less, and goes on where it was", async () => {
+    answer = () => ({ status: 503, text: "away" });
+    for (clock = 0; clock < 3_600_000; clock += 1_000)
+      await desk.sync().catch((error: unknown) => assert.ok(error instanceof AttesterUnavailable));
+    assert.equal(desk.isAway(), true);
+    assert.ok(asked.length > 50 && asked.length < 80, String(asked.length));
+    answer = () => told(complete());
+    clock += 60_000;
+    await desk.sync();
+    assert.equal(desk.isAway(), false);
+    assert.equal(status(), "complete");
+  });
+
+  it("takes no answer that is too long, of another form, or never comes", async () => {
+    for (const text of ["{", "[]", JSON.stringify({ messages: [{ message: 7 }] }), "x".repeat(30_000)]) {
+      answer = () => ({ status: 200, text });
+      await assert.rejects(desk.sync(), AttesterUnavailable);
+      clock += 1e6;
+    }
+    server.removeAllListeners("request");
+    await assert.rejects(deskOf(100).sync(), AttesterUnavailable);
+  });
+
+  it("forgets what is delivered or was taken back", async () => {
+    answer = () => told(complete());
+    await desk.sync();
+    const [burn] = burns;
+    burns = [];
+    await desk.sync();
+    assert.equal(desk.of(burn!), undefined);
+  });
+
+  it("reads the fee table, also with parts of a basis point", async () => {
+    answer = () => ({ status: 200, text: '[{"finalityThreshold":1000,"minimumFee":1.3}]' });
+    const client = createAttesterClient({ url });
+    assert.deepEqual(await client.fees(6, 3), [{ finalityThreshold: 1000, minimumFee: 1.3 }]);
+    answer = () => ({ status: 404, text: "{}" });
+    assert.equal(await client.fees(6, 99), undefined);
+  });
+
+  it("compares by the bytes, so a message of another length is none", () => {
+    assert.equal(readBurnMessage(toHex(mustFromHex(toHex(EMITTED)).slice(0, 200))), undefined);
+  });
+});

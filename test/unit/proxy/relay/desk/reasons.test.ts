@@ -1,0 +1,137 @@
+/** Why money waits, of each reason: that it is said where the money is, and of nothing that goes on. */
+import assert from "node:assert/strict";
+import type { Wait } from "../../../../../proxy/base/bridge/book.ts";
+import type { BridgeFacts } from "../../../../../proxy/relay/fold/facts.ts";
+import { PATIENCE_SECS, TIMEOUT_SECS } from "../../../../../proxy/relay/desk/plan.ts";
+import { waitsOf } from "../../../../../proxy/relay/desk/reasons.ts";
+import type { View } from "../../../../../proxy/relay/desk/steps.ts";
+import { HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/base/store/bridge-records.ts";
+import { BRIDGE_REASONS } from "../../../../../shared/api/bridge-status.ts";
+import * as made from "./facts.ts";
+
+const { IN, LANE_MINIMUM, MINIMUM, NOW, OUT, SECOND, SOURCE } = made;
+const said = new Set<string>(["AMOUNT_TOO_SMALL", "CREDIT_REFUSED"]);
+
+function waits(record: BridgeRecord, facts: Partial<BridgeFacts>, view: Partial<View> = {}) {
+  const found = waitsOf(record, made.factsOf(facts), made.viewOf(view));
+  for (const { code } of Object.values(found)) said.add(code);
+  return found;
+}
+const codes = (found: Readonly<Record<string, Wait>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(found).map(([where, { code }]) => [where, code]));
+
+const atHome = { home: made.holding(HOME_CHAIN, IN, MINIMUM) };
+const atExit = { home: made.holding(HOME_CHAIN, OUT, MINIMUM) };
+const atSource = { sources: [made.holding(SECOND, SOURCE, LANE_MINIMUM)] };
+const burned = (bend: Parameters<typeof made.burn>[0] = {}): Partial<BridgeFacts> => ({
+  sources: [made.vault(SECOND, SOURCE, { burns: [made.burn(bend)] })],
+});
+const unsigned: Partial<View> = { attestationOf: () => undefined };
+const fast = { minFinality: 1_000 };
+
+describe("bridge/work/reasons", () => {
+  after(() => {
+    assert.deepEqual(
+      [...said].sort(),
+      [...BRIDGE_REASONS].sort(),
+      "every reason was said here, or in progress",
+    );
+  });
+
+  it("has none where money goes on, where there is none, or where an answer is being asked for", () => {
+    assert.deepEqual(waits(made.inRecord(), {}), {});
+    assert.deepEqual(waits(made.inRecord(), { ...atHome, ...atSource }), {});
+    assert.deepEqual(waits(made.exchangeRecord(), atExit), {});
+    assert.deepEqual(waits(made.inRecord(), burned()), {}, "attested: it is delivered next");
+    const asking: Partial<View> = {
+      ...{
+        screeningOf: () => "asking",
+        exitOf: () => "asking",
+        feesOf: () => "asking",
+        gasOn: () => "asking",
+      },
+    };
+    assert.deepEqual(waits(made.inRecord(), { ...atHome, ...atSource }, asking), {});
+    assert.deepEqual(waits(made.exchangeRecord(), atExit, asking), {});
+    assert.deepEqual(waits(made.inRecord(), { home: made.holding(HOME_CHAIN, IN, MINIMUM - 1n) }), {});
+  });
+
+  it("a chain that is away, of its own money and of what goes there", () => {
+    const tipOf = (chain: string) => (chain === SECOND ? undefined : { number: 100, timestamp: NOW });
+    const view: Partial<View> = { tipOf };
+    assert.deepEqual(codes(waits(made.inRecord(), { ...atHome, ...atSource }, view)), {
+      [SECOND]: "CHAIN_UNAVAILABLE",
+    });
+    const home = made.vault(HOME_CHAIN, OUT, { burns: [made.burn({ to: SECOND })] });
+    assert.deepEqual(codes(waits(made.chainRecord(), { home }, view)), { "burn-1": "CHAIN_UNAVAILABLE" });
+  });
+
+  it("an attestation that is not there yet: quick, slow, expired, or with its attesters away", () => {
+    const code = (facts: Partial<BridgeFacts>, view: Partial<View>) =>
+      waits(made.inRecord(), facts, view)["burn-1"]?.code;
+    assert.equal(code(burned(fast), unsigned), "ATTESTATION_PENDING");
+    assert.equal(code(burned(), unsigned), "SLOW_WAY");
+    assert.equal(code({ incoming: [made.burn()] }, unsigned), "ATTESTATION_PENDING");
+    assert.equal(code(burned(fast), { ...unsigned, isAttesterAway: () => true }), "ATTESTER_UNAVAILABLE");
+    const expired: Partial<View> = {
+      attestationOf: () => ({ status: "expired", message: "0x02", attestation: "0x03" }),
+    };
+    assert.equal(code(burned(fast), expired), "ATTESTATION_EXPIRED");
+    assert.equal(code(burned({ protocol: 1 }), {}), "RELAY_PENDING");
+    assert.equal(code(burned(fast), { isAttesterAway: () => true }), undefined, "attested is attested");
+  });
+
+  it("fees above the ceiling: the slow way, and where that is too much, the clock", () => {
+    const rates = (safe: bigint): Partial<View> => ({
+      feesOf: () =>
+        new Map([
+          [1_000, 10n ** 12n],
+          [2_000, safe],
+        ]),
+    });
+    assert.equal(waits(made.inRecord(), atSource, rates(0n))[SECOND]?.code, "SLOW_WAY");
+    const wait = waits(made.inRecord(), atSource, rates(10n ** 12n))[SECOND];
+    assert.deepEqual([wait?.code, wait?.by], ["FEE_ABOVE_CEILING", NOW - 60 + PATIENCE_SECS]);
+    assert.match(wait!.next!, /refund clock is started/);
+  });
+
+  it("an empty gas wallet, of that chain alone, and a step that the contract does not take", () => {
+    const gasOn: View["gasOn"] = (chain) => (chain === HOME_CHAIN ? 100n : 10n ** 9n);
+    const both = { ...atHome, ...atSource };
+    assert.deepEqual(codes(waits(made.inRecord(), both, { gasOn })), { [HOME_CHAIN]: "GAS_MISSING" });
+    assert.deepEqual(codes(waits(made.inRecord(), burned(), { gasOn })), { "burn-1": "GAS_MISSING" });
+    assert.deepEqual(codes(waits(made.inRecord(), both, { isHeld: (key) => key.startsWith(SECOND) })), {
+      [SECOND]: "STEP_REFUSED",
+    });
+  });
+
+  it("screening and the exchange: what they say, that they are away, and when the clock comes", () => {
+    type Case = readonly [BridgeRecord, Partial<BridgeFacts>, Partial<View>, string];
+    const cases: readonly Case[] = [
+      [made.inRecord(), atHome, { screeningOf: () => "refused" }, "SCREENING_REFUSED"],
+      [made.inRecord(), atHome, { screeningOf: () => "unknown" }, "SCREENING_UNAVAILABLE"],
+      [made.refused(made.inRecord()), atHome, {}, "SCREENING_REFUSED"],
+      [made.exchangeRecord(), atExit, { exitOf: () => "refused" }, "ACCOUNT_UNKNOWN"],
+      [made.exchangeRecord(), atExit, { exitOf: () => "unknown" }, "VENUE_UNAVAILABLE"],
+      [made.exchangeRecord(), atExit, { exitOf: () => "paused" }, "VENUE_PAUSED"],
+    ];
+    for (const [record, facts, view, code] of cases) {
+      const wait = waits(record, facts, view)[HOME_CHAIN];
+      assert.deepEqual([wait?.code, wait?.by], [code, NOW - 60 + PATIENCE_SECS]);
+    }
+    const clock = { at: NOW - 5, hasMinimum: true };
+    const home = made.holding(HOME_CHAIN, OUT, MINIMUM, { clock });
+    const wait = waits(made.exchangeRecord(), { home }, { exitOf: () => "paused" })[HOME_CHAIN];
+    assert.equal(wait?.by, NOW - 5 + TIMEOUT_SECS);
+    assert.match(wait.next!, /anybody may send it back/);
+  });
+
+  it("the user's own signature, and grains that are not worth their delivery", () => {
+    const alt = made.holding("altchain", "account", MINIMUM);
+    assert.deepEqual(codes(waits(made.altRecord(), { alt })), { altchain: "SIGNATURE_AWAITED" });
+    const dust = { incoming: [made.burn({ amount: 1n })] };
+    const wait = waits(made.inRecord(), dust)["burn-1"];
+    assert.equal(wait?.code, "DELIVERY_BELOW_MINIMUM");
+    assert.match(wait.next!, /anybody may deliver it/);
+  });
+});
