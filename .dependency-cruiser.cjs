@@ -7,21 +7,11 @@
 const OURS = "^(enclave|proxy|shared|scripts|test)/";
 
 /**
- * The order of the proxy: a folder imports from the rows below its own, never sideways or up.
- * A folder that stands in no row fails the borders test.
+ * The rooms of the proxy: programs that never import each other, and what they stand on. As long as the relay runs in the
+ * API's process, that one's main.ts opens two doors of it.
  */
-const proxyRows = [
-  ["main.ts"],
-  ["app.ts", "process.ts", "dashboard"],
-  ["swap", "bridge", "events", "balances", "status", "sessions"],
-  ["payments"],
-  ["sequencer", "merkle"],
-  ["fees"],
-  ["prices", "open-stores.ts"],
-  ["enclave-link", "chain", "auth", "identity", "limits"],
-  ["http", "store", "config.ts", "program.ts"],
-  ["logging.ts", "settings.ts", "fee-settings.ts", "own-hops.ts", "event-loop.ts", "observe"],
-];
+const PROGRAMS = ["api", "relay", "dashboard"];
+const RELAY_DOORS = "^proxy/relay/(bridging|figures)\\.ts$";
 
 /**
  * Folders of shared/ and which of them each may reach. `client/node` is a part of client; the
@@ -34,7 +24,6 @@ const sharedReach = {
   api: ["api", "protocol"],
   altchain: ["altchain", "protocol"],
   client: ["client", "notes", "api", "altchain", "protocol", "contracts"],
-  dashboard: ["dashboard", "api", "protocol"],
 };
 
 /**
@@ -112,17 +101,15 @@ const anyOf = (names) => `(${names.map(literal).join("|")})`;
 const packagePath = (patterns) => `^(enclave/)?node_modules/(${patterns.join("|")})/`;
 const PACKAGE = "(^|/)node_modules/";
 
-const proxyOrder = proxyRows.flatMap((row, index) =>
-  row.flatMap((name) => {
-    const closed = proxyRows
-      .slice(0, index + 1)
-      .flat()
-      .filter((other) => other !== name);
-    // main.ts, alone on top, has nothing above or beside it.
-    if (closed.length === 0) return [];
-    const from = { path: `^proxy/${literal(name)}(/|$)` };
-    return [rule(`order-${name}`, from, { path: `^proxy/${anyOf(closed)}(/|$)` })];
-  }),
+const proxyRooms = ["base", ...PROGRAMS].map((room) =>
+  rule(
+    `room-${room}`,
+    { path: `^proxy/${room}/` },
+    {
+      path: `^proxy/${anyOf(PROGRAMS.filter((other) => other !== room))}/`,
+      ...(room === "api" ? { pathNot: RELAY_DOORS } : {}),
+    },
+  ),
 );
 
 const sharedOrder = Object.entries(sharedReach).map(([folder, reach]) =>
@@ -145,7 +132,7 @@ const scriptsOrder = scriptRooms
 
 const packages = Object.entries(packagesOf).map(([folder, allowed]) =>
   rule(
-    `packages-${folder.replace("/", "-")}`,
+    `packages-${folder.replaceAll("/", "-")}`,
     { path: `^${folder}/` },
     { path: PACKAGE, pathNot: packagePath(allowed) },
   ),
@@ -251,11 +238,11 @@ module.exports = {
     rule(
       "proxy-reach",
       { path: "^proxy/" },
-      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|altchain|contracts|dashboard))/" },
+      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|altchain|contracts))/" },
     ),
     rule(
       "stores-and-routes-are-private",
-      { path: "^proxy/([^/]+)/" },
+      { path: "^proxy/([^/]+/[^/]+)/" },
       { path: "^proxy/.*\\.(store|routes)\\.ts$", pathNot: "^proxy/$1/" },
     ),
     rule(
@@ -266,7 +253,7 @@ module.exports = {
     // Written once, for every engine.
     rule(
       "features-know-no-database",
-      { path: "^proxy/base/store/[^/]+$", pathNot: "^proxy/store/instance\\.ts$" },
+      { path: "^proxy/base/store/[^/]+$", pathNot: "^proxy/base/store/instance\\.ts$" },
       { path: `^proxy/base/store/(lmdb|redis)/|${PACKAGE}(redis|lmdb)/` },
     ),
     rule(
@@ -279,28 +266,38 @@ module.exports = {
       {
         path: OURS,
         pathNot:
-          "(\\.(routes|middleware)\\.ts$|^proxy/base/http/|^proxy/(dashboard/)?app\\.ts$|^scripts/lab/bench/(http/|client/history-service\\.ts$)|^test/)",
+          "(\\.(routes|middleware)\\.ts$|^proxy/base/http/|^proxy/(api|dashboard)/app\\.ts$|^scripts/lab/bench/(http/|client/history-service\\.ts$)|^test/)",
       },
       { path: `${PACKAGE}(koa|@koa/router|@types/koa|co-body)/` },
     ),
     // The enclave's key passes through this one file; a second caller of KMS would be a second way to it.
     rule(
       "kms-in-courier",
-      { path: OURS, pathNot: "^(proxy/enclave-link/key-courier\\.ts$|test/)" },
+      { path: OURS, pathNot: "^(proxy/api/enclave-link/key-courier\\.ts$|test/)" },
       { path: `${PACKAGE}@aws-sdk/` },
     ),
     // A page is sent to browsers: nothing of a server is in it, and no server runs a page.
     rule(
       "dashboard-page-alone",
       { path: "^proxy/dashboard/page/" },
-      { path: OURS, pathNot: "^(proxy/dashboard/page/|shared/(dashboard|api|protocol)/)" },
+      { path: OURS, pathNot: "^(proxy/dashboard/(page|contract)/|shared/(api|protocol)/)" },
     ),
     rule(
       "dashboard-page-packages",
       { path: "^proxy/dashboard/page/" },
       { path: PACKAGE, pathNot: packagePath(PAGE_PACKAGES) },
     ),
-    rule("dashboard-page-without-node", { path: "^proxy/dashboard/page/" }, { dependencyTypes: ["core"] }),
+    rule(
+      "dashboard-page-without-node",
+      { path: "^proxy/dashboard/(page|contract)/" },
+      { dependencyTypes: ["core"] },
+    ),
+    // What server and page agree on.
+    rule(
+      "dashboard-contract-reach",
+      { path: "^proxy/dashboard/contract/" },
+      { path: OURS, pathNot: "^(proxy/dashboard/contract|shared/(api|protocol))/" },
+    ),
     rule(
       "page-packages-in-pages",
       { path: "^proxy/", pathNot: "^proxy/dashboard/page/" },
@@ -311,7 +308,7 @@ module.exports = {
       { path: "^scripts/wallet-page/" },
       { path: OURS, pathNot: "^(scripts/wallet-page/|shared/client/)" },
     ),
-    ...proxyOrder,
+    ...proxyRooms,
     ...scriptsOrder,
   ],
   options: {

@@ -11,6 +11,7 @@ import { loadKeyRing, loadPepper, loadSecret } from "../base/auth/secret-files.t
 import { createBalances } from "./balances/balances.service.ts";
 import { bridgeRoutes } from "./bridge/bridge.routes.ts";
 import { readBridgeSettings } from "../base/bridge/bridge.settings.ts";
+import { openBridges } from "./bridge/open-bridges.ts";
 import { openBridging } from "../relay/bridging.ts";
 import { createBridgeFigures } from "../relay/figures.ts";
 import { acceptedSigners } from "../base/chain/accepted-signers.ts";
@@ -182,13 +183,21 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     bridgeSettings === undefined
       ? undefined
       : await openBridging({
-          ...{ settings: bridgeSettings, store: stores.bridges, fees, pool, chain, now },
-          ...{ poolAddress: config.pool, gasWallet: wallet.address, addressPrefix: config.addressPrefix },
+          ...{ settings: bridgeSettings, store: stores.bridges, chain, now },
+          rulesFor: (...asked) => fees.rulesFor(...asked),
+          ...{ gasWallet: wallet.address, addressPrefix: config.addressPrefix },
           ...{ confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
           onHomeBlock: (listener) => indexer.onChange(listener),
           hasLease: () => sequencer.state().hasLease,
           wakeSequencer: () => sequencer.wake(),
           logger: logger.child({ part: "bridges" }),
+        });
+  const bridges =
+    bridgeSettings === undefined || bridging === undefined
+      ? undefined
+      : openBridges({
+          ...{ settings: bridgeSettings, store: stores.bridges, fees, pool, now, poolAddress: config.pool },
+          ...{ book: bridging.book, desk: bridging.desk },
         });
   const sequencer = createSequencer(
     {
@@ -263,7 +272,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const hub = createHub(indexer, data, tickets, {
     chainId: config.chainId,
     pool: config.pool,
-    bridges: bridging?.bridges,
+    bridges,
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
@@ -281,7 +290,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       ...{ chain, database, stores, indexer, sequencer, directory, courier, disagreements },
       threshold: () => pool.threshold(),
     }),
-    bridges: bridging?.bridges,
+    bridges,
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });
@@ -294,11 +303,11 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const hops = ownHops(config.trustedHops, config.trustedProxies);
   const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
   const figures =
-    bridging === undefined
+    bridging === undefined || bridges === undefined
       ? undefined
       : createBridgeFigures({
           ...{ store: stores.bridges, book: bridging.book, now },
-          onChange: (listener) => bridging.bridges.onChange(listener),
+          onChange: (listener) => bridges.onChange(listener),
           count: (event) => metrics.bridge(event),
         });
   metrics.observe(
@@ -336,7 +345,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       ...eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
       ...paymentRoutes(payments, tickets),
       ...swapRoutes(quotes),
-      ...bridgeRoutes(bridging?.bridges),
+      ...bridgeRoutes(bridges),
     },
   });
 

@@ -1,5 +1,5 @@
 /** Where an instance keeps what must last, and where it counts: on this machine, or in a Redis that its proxies share. */
-import type { Config } from "../api/config.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
 import { LocalWindows } from "./limits/local-windows.ts";
 import { SharedWindows } from "./limits/shared-windows.ts";
 import type { Logger } from "./logging.ts";
@@ -10,9 +10,14 @@ import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
 import type { WindowStore } from "./store/windows.ts";
 
+/** Whose data it is, and the URL of a Redis where one is configured. */
+type InstanceOf<Url extends string> = { readonly chainId: number; readonly pool: Address } & Readonly<
+  Record<Url, string | undefined>
+>;
+
 /** In the data folder, or in the Redis that the instance's proxies share. */
 export function openStores(
-  { storeRedisUrl, chainId, pool }: Config,
+  { storeRedisUrl, chainId, pool }: InstanceOf<"storeRedisUrl">,
   database: Database,
   logger: Logger,
   metrics: Pick<Metrics, "redis">,
@@ -38,7 +43,7 @@ export function openStores(
 
 /** Counted here, or across the instance's proxies where a Redis is configured. */
 export async function openWindows(
-  { limitsRedisUrl, chainId, pool }: Pick<Config, "limitsRedisUrl" | "chainId" | "pool">,
+  { limitsRedisUrl, chainId, pool }: InstanceOf<"limitsRedisUrl">,
   logger: Logger,
   metrics: Pick<Metrics, "redis">,
 ): Promise<{ readonly store: WindowStore; close(): void }> {

@@ -228,7 +228,7 @@ export function createReaderOf<Name extends string>(table: SettingsTable<Name>, 
       const result = shape.safeParse(value);
       if (result.success) return result.data;
       const [first] = result.error.issues;
-      fault(name, `does not fit: ${first?.path.join("..") ?? ""} ${first?.message ?? ""}`);
+      fault(name, `does not fit: ${first?.path.join(".") ?? ""} ${first?.message ?? ""}`);
       return undefined;
     },
   };

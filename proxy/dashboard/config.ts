@@ -3,7 +3,7 @@
  * and its own. It needs no key of the gas wallet, of sessions or of an enclave, and reads none.
  */
 import { isIP } from "node:net";
-import { readAssets, readFees, readLimits } from "../api/config.ts";
+import { readAssets, readFees, readLimits } from "../base/instance-config.ts";
 import { isSubnet } from "../base/own-hops.ts";
 import {
   ConfigError,

@@ -11,7 +11,7 @@ import {
   enableDeveloper,
   revokeSessions,
 } from "../base/auth/registration.ts";
-import type { LimitDefaults } from "../api/config.ts";
+import type { LimitDefaults } from "../base/instance-config.ts";
 import { isOpen, isVoid, type Account, type AccountStore, type Invitation } from "../base/store/accounts.ts";
 import { noted, type Author } from "../base/store/audit.ts";
 import type { DashboardSession } from "../base/store/dashboard-sessions.ts";

@@ -7,7 +7,7 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import { fixedPrice, isBetween, type Price } from "../../shared/protocol/host/dollars.ts";
 import { feeOf, type FeeOperation, type FeeRule } from "../../shared/protocol/host/fees.ts";
-import type { Asset } from "../api/config.ts";
+import type { Asset } from "../base/instance-config.ts";
 import { mostBpsOf, removeRule, setRule } from "../base/fees/developer-rules.ts";
 import {
   createServiceFees,

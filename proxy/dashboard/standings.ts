@@ -1,6 +1,6 @@
 /** Limits as they stand for a developer, and the dashboard's own: on tries without a session, and on changes with one. */
 import type { UsageView } from "./contract/activity.ts";
-import type { LimitDefaults } from "../api/config.ts";
+import type { LimitDefaults } from "../base/instance-config.ts";
 import type { Limits } from "../base/limits/limits.ts";
 import type { KeyStore } from "../base/store/keys.ts";
 import type { WindowRule, WindowStore } from "../base/store/windows.ts";

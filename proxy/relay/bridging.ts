@@ -1,6 +1,6 @@
 /**
- * The bridges of an instance, put together: the book that watches the chains, the worker that takes the steps which money
- * needs, and what callers ask. main.ts knows no more of them than this.
+ * The relay of an instance, put together: the book that watches the chains, and the worker that takes the steps which money
+ * needs.
  */
 import { altchainNode } from "../../shared/altchain/node.ts";
 import { keyFromSeed } from "../../shared/altchain/signing.ts";
@@ -11,19 +11,17 @@ import { PROTOCOLS } from "../../shared/protocol/host/forwarders.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { loadSecret } from "../base/auth/secret-files.ts";
 import { createChain, type Chain } from "../base/chain/provider.ts";
-import type { Pool } from "../base/chain/pool.ts";
-import type { Fees } from "../api/fees/fee-rules.ts";
+import type { AskedTerms } from "../base/fees/service-fees.ts";
+import type { FeeOperation } from "../../shared/protocol/host/fees.ts";
 import type { Logger } from "../base/logging.ts";
 import type { Errands } from "../base/chain/errands.ts";
 import { createGasWallet } from "../base/chain/gas-wallet.ts";
 import { HOME_CHAIN } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
 import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
-import type { Bridges } from "../api/bridge/bridge.service.ts";
 import type { Book } from "../base/bridge/book.ts";
 import { startClosing } from "./closing.ts";
 import { createExchangeClient } from "../base/bridge/exchange.ts";
-import { openBridges } from "../api/bridge/open-bridges.ts";
 import { createAttesterClient } from "./chains/attester-client.ts";
 import type { WatchingBook } from "./book.ts";
 import { openBook, pollOf } from "./open-book.ts";
@@ -35,9 +33,7 @@ import { createWorker, type FarChain } from "./desk/worker.ts";
 export interface BridgingParts {
   readonly settings: BridgeSettings;
   readonly store: BridgeStore;
-  readonly fees: Pick<Fees, "rulesFor">;
-  readonly pool: Pool;
-  readonly poolAddress: Address;
+  readonly rulesFor: (developerId: string, asset: Address, operation: FeeOperation) => Promise<AskedTerms>;
   readonly addressPrefix: string;
   /** The pool's chain. */
   readonly chain: Chain;
@@ -55,8 +51,9 @@ export interface BridgingParts {
 }
 
 export interface Bridging {
-  readonly bridges: Bridges;
   readonly book: Book;
+  /** For burns on the other blockchain; undefined where there is none. */
+  readonly desk: OpenBurnDesk | undefined;
   /** For the sequencer. */
   readonly errands: Errands;
   start(): void;
@@ -71,7 +68,7 @@ const EXCHANGE = "perpvenue";
 
 /** Begins to watch; `start` begins to act. */
 export async function openBridging(parts: BridgingParts): Promise<Bridging> {
-  const { settings, store, fees, chain, logger, now } = parts;
+  const { settings, store, chain, logger, now } = parts;
   const home = {
     ...{ chain, confirmations: parts.confirmations },
     ...{ blockSecs: HOME_BLOCK_SECS, pollIntervalMs: pollOf(HOME_BLOCK_SECS) },
@@ -89,7 +86,7 @@ export async function openBridging(parts: BridgingParts): Promise<Bridging> {
     screeningUrl: settings.screening?.url,
     sender: parts.gasWallet,
     readSink: (text) => decodeShieldedAddress(text, parts.addressPrefix),
-    feesOf: ({ developerId, terms }) => fees.rulesFor(developerId, terms.asset, "deposit"),
+    feesOf: ({ developerId, terms }) => parts.rulesFor(developerId, terms.asset, "deposit"),
     home: {
       ...{ name: HOME_CHAIN, chainId: chain.chainId, domain: settings.home.domain, chain },
       contracts: { forwarders: settings.factory, transmitter: settings.home.transmitter },
@@ -98,15 +95,12 @@ export async function openBridging(parts: BridgingParts): Promise<Bridging> {
     far: await Promise.all(farChains(settings).map((far) => openFar(far, settings, logger, now))),
   });
   const desk = await openDesk(parts, book, worker.attesterFees);
-  const bridges = openBridges({
-    ...{ settings, store, book, fees, pool: parts.pool, now, desk, poolAddress: parts.poolAddress },
-  });
   const closing = startClosing({
     ...{ store, book, now },
     onFault: (error) => logger.error({ err: error }, "bridge requests could not be looked through"),
   });
   return {
-    ...{ bridges, book, errands: worker.errands },
+    ...{ book, desk, errands: worker.errands },
     start() {
       worker.start();
       desk?.start();

@@ -5,7 +5,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain } from "../../base/chain/provider.ts";
 import type { Tokens } from "../../base/chain/token.ts";
-import type { Asset } from "../config.ts";
+import type { Asset } from "../../base/instance-config.ts";
 import { ApiError } from "../../base/http/errors.ts";
 
 export interface Balances {

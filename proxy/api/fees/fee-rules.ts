@@ -9,7 +9,7 @@ import type { Info } from "../../../shared/api/service.ts";
 import { addressFromField, type Address } from "../../../shared/protocol/brands.ts";
 import { feeOf, grossOf, operationOf, type FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import type { Facts, Kind } from "../../../shared/protocol/statements.ts";
-import type { Minimum } from "../config.ts";
+import type { Minimum } from "../../base/instance-config.ts";
 import { ApiError } from "../../base/http/errors.ts";
 import type { DeveloperRule, FeeRuleStore, FeeTerms } from "../../base/store/fee-rules.ts";
 import type { FeeNote } from "../../base/store/fee-notes.ts";
@@ -19,6 +19,7 @@ import {
   createServiceFees,
   GRACE_MS,
   OPERATIONS,
+  type AskedTerms,
   type ServiceFeesParts,
 } from "../../base/fees/service-fees.ts";
 
@@ -43,12 +44,6 @@ export interface FeeParts extends ServiceFeesParts {
 
 const PRICE_RETRY_SECS = 30;
 
-/** What both parties ask; undefined asks for nothing. */
-interface Asked {
-  readonly service: FeeTerms | undefined;
-  readonly developer: FeeTerms | undefined;
-}
-
 export type Fees = ReturnType<typeof createFees>;
 
 export function createFees(parts: FeeParts) {
@@ -72,7 +67,7 @@ export function createFees(parts: FeeParts) {
     rules: readonly DeveloperRule[],
     asset: Address,
     operation: FeeOperation,
-  ): Promise<Asked[]> {
+  ): Promise<AskedTerms[]> {
     serviceTerms(asset, operation);
     const byService = await serviceFees.enough(asset, operation);
     const byDeveloper = enoughOf(ruleOf(rules, asset, operation), now());
@@ -122,7 +117,7 @@ export function createFees(parts: FeeParts) {
     },
 
     /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
-    async rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<Asked> {
+    async rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<AskedTerms> {
       const service = serviceTerms(asset, operation);
       return { service, developer: ruleOf(await store.rules(developerId), asset, operation)?.terms };
     },
@@ -188,7 +183,7 @@ export function createFees(parts: FeeParts) {
   function paidNotes(
     outputs: FeeOutputs,
     paid: ReadonlyMap<Opened, Due>,
-    { service, developer }: Asked,
+    { service, developer }: AskedTerms,
     developerId: string,
   ): PaidNote[] {
     const sinks = [
@@ -214,7 +209,7 @@ export function createFees(parts: FeeParts) {
 
 /** What must be paid in notes that open. */
 function duesOf(
-  { service, developer }: Asked,
+  { service, developer }: AskedTerms,
   asset: Address,
   operation: FeeOperation,
   amount: bigint,

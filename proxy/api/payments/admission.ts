@@ -13,7 +13,7 @@ import {
   type Tokens,
 } from "../../base/chain/token.ts";
 import { orUnavailable } from "../../base/chain/unavailable.ts";
-import type { Asset } from "../config.ts";
+import type { Asset } from "../../base/instance-config.ts";
 import type { Fees, PaidNote } from "../fees/fee-rules.ts";
 import { ApiError, type FieldError } from "../../base/http/errors.ts";
 import type { ChainDataStore } from "../../base/store/chain-data.ts";

@@ -15,7 +15,7 @@ import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain, Header } from "../../base/chain/provider.ts";
 import { orUnavailable } from "../../base/chain/unavailable.ts";
 import type { Moment, Venue } from "./venue.ts";
-import type { Asset, Minimum } from "../config.ts";
+import type { Asset, Minimum } from "../../base/instance-config.ts";
 import { ApiError } from "../../base/http/errors.ts";
 import { invalidField } from "../../base/http/parse.ts";
 import { bestRoute, type Route } from "./best-route.ts";

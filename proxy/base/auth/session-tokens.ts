@@ -1,5 +1,5 @@
 /**
- * Session tokens: `sst_` + key id + `../../auth` + payload + `../../auth` + MAC. Self-contained and checked from memory:
+ * Session tokens: `sst_` + key id + `.` + payload + `.` + MAC. Self-contained and checked from memory:
  * the MAC says that we made it, the payload for whom, for which chain, until when and in which epoch.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";

@@ -151,7 +151,7 @@ export function bridgeSettingsOf(json: unknown, home: BridgeHome): BridgeSetting
     throw new ConfigError(
       result.error.issues.map(
         ({ path: place, message, code, ...issue }) =>
-          `CLOISTER_BRIDGES: ${[...place, ...(code === "unrecognized_keys" && "keys" in issue ? [issue.keys] : [])].join("../../bridge")} ${code === "unrecognized_keys" ? "is unknown" : message}`,
+          `CLOISTER_BRIDGES: ${[...place, ...(code === "unrecognized_keys" && "keys" in issue ? [issue.keys] : [])].join(".")} ${code === "unrecognized_keys" ? "is unknown" : message}`,
       ),
     );
   const faults = faultsOf(result.data, home);

@@ -5,7 +5,7 @@
  */
 import { VALUE_LIMIT, type Address, type Field } from "../../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
-import type { Asset } from "../../api/config.ts";
+import type { Asset } from "../instance-config.ts";
 import type { FeeScheduleEntry } from "../fee-settings.ts";
 import { unitsFor } from "../../../shared/protocol/host/dollars.ts";
 import type { Prices } from "../prices/prices.ts";
@@ -21,6 +21,12 @@ export const OPERATIONS: readonly FeeOperation[] = ["deposit", "transfer", "with
 
 /** In force now. `unpriced`: asked in dollars, and there never was a price. */
 export type InForce = FeeTerms | undefined | "unpriced";
+
+/** What both parties ask; undefined asks for nothing. */
+export interface AskedTerms {
+  readonly service: FeeTerms | undefined;
+  readonly developer: FeeTerms | undefined;
+}
 
 export interface ServiceFeesParts {
   readonly assets: readonly Asset[];

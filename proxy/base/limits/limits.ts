@@ -4,7 +4,7 @@
  * Where the counting happens is the window store's affair.
  */
 import { randomUUID } from "node:crypto";
-import type { LimitDefaults } from "../../api/config.ts";
+import type { LimitDefaults } from "../instance-config.ts";
 import { ApiError } from "../http/errors.ts";
 import type { LimitOverrides, Principal } from "../http/state.ts";
 import { LEASE_MS, type WindowRule, type WindowState, type WindowStore } from "../store/windows.ts";

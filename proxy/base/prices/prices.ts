@@ -5,7 +5,7 @@
  */
 import type { Address } from "../../../shared/protocol/brands.ts";
 import type { Chain } from "../chain/provider.ts";
-import type { Config } from "../../api/config.ts";
+import type { Asset } from "../instance-config.ts";
 import type { PriceSetting } from "../fee-settings.ts";
 import type { Logger } from "../logging.ts";
 import type { PriceStore } from "../store/prices.ts";
@@ -21,7 +21,9 @@ const FAULTS = {
 } as const;
 type PriceFault = keyof typeof FAULTS;
 
-export interface PricesParts extends Pick<Config, "prices" | "assets"> {
+export interface PricesParts {
+  readonly prices: readonly PriceSetting[];
+  readonly assets: readonly Asset[];
   readonly chain: Pick<Chain, "call" | "header">;
   readonly store: PriceStore;
   readonly logger: Logger;

@@ -10,7 +10,7 @@ import { createAuth } from "../../../proxy/api/auth/auth.ts";
 import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
 import type { KeyRing } from "../../../proxy/base/auth/session-tokens.ts";
 import type { Balances } from "../../../proxy/api/balances/balances.service.ts";
-import type { Asset, LimitDefaults } from "../../../proxy/api/config.ts";
+import type { Asset, LimitDefaults } from "../../../proxy/base/instance-config.ts";
 import { createConnectionCap, type ConnectionLimits } from "../../../proxy/base/http/connection-cap.ts";
 import { ApiError } from "../../../proxy/base/http/errors.ts";
 import { listenerOf } from "../../../proxy/base/http/listener.ts";

@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Contract, JsonRpcProvider, NonceManager, toBeHex, Wallet } from "ethers";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/base/bridge/bridge.settings.ts";
+import type { Bridges } from "../../../proxy/api/bridge/bridge.service.ts";
+import { openBridges } from "../../../proxy/api/bridge/open-bridges.ts";
 import { openBridging, type Bridging } from "../../../proxy/relay/bridging.ts";
 import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import type { FeeTerms } from "../../../proxy/base/store/fee-rules.ts";
@@ -76,6 +78,7 @@ export class WarpStage {
   /** Errands by label, as they were sent on the pool's chain. */
   readonly sent: string[] = [];
   #bridging: Bridging | undefined;
+  #bridges: Bridges | undefined;
   readonly #anvil: Anvil;
   readonly #folder: string;
   #relayer: Service | undefined;
@@ -130,6 +133,11 @@ export class WarpStage {
     return this.#bridging;
   }
 
+  get bridges(): Bridges {
+    if (this.#bridges === undefined) throw new Error("no proxy runs");
+    return this.#bridges;
+  }
+
   /** The proxy as after a crash: its database, and nothing else that it knew. */
   async restart(): Promise<void> {
     await this.bridging.stop();
@@ -148,16 +156,20 @@ export class WarpStage {
       refused: (errand, tip) => this.bridging.errands.refused(errand, tip),
     };
     await on.reopen();
+    const settings = this.#settings();
+    const store = embeddedStores(on.database).bridges;
+    const rulesFor = () => Promise.resolve({ service: this.#serviceFee(), developer: undefined });
     this.#bridging = await openBridging({
-      settings: this.#settings(),
-      store: embeddedStores(on.database).bridges,
-      fees: { rulesFor: () => Promise.resolve({ service: this.#serviceFee(), developer: undefined }) },
-      ...{ pool: on.pool, poolAddress: on.home.pool, addressPrefix: "clt", chain: on.chain },
+      ...{ settings, store, rulesFor, addressPrefix: "clt", chain: on.chain },
       ...{ confirmations: 2, pollIntervalMs: POLL_MS, gasWallet: on.sender, logger: SILENT },
       onHomeBlock: (listener) => on.indexer.onChange(listener),
       hasLease: () => on.sequencer.state().hasLease,
       wakeSequencer: () => on.sequencer.wake(),
       now: Date.now,
+    });
+    this.#bridges = openBridges({
+      ...{ settings, store, fees: { rulesFor }, now: Date.now, pool: on.pool, poolAddress: on.home.pool },
+      ...{ book: this.bridging.book, desk: undefined },
     });
     await on.run();
     this.bridging.start();
@@ -239,16 +251,16 @@ export class WarpStage {
 
   async deposit(key: SpendingKey): Promise<BridgeAddress> {
     const request = { ...this.#note(key), refund_address: REFUND };
-    return (await this.bridging.bridges.fromEvm(OWNER, request)).address;
+    return (await this.bridges.fromEvm(OWNER, request)).address;
   }
 
   async withdrawal(key: SpendingKey, recipient: string): Promise<BridgeAddress> {
     const request = { ...this.#note(key), to: { chain_id: FAR_ID, recipient } };
-    return (await this.bridging.bridges.toOutside(OWNER, request)).address;
+    return (await this.bridges.toOutside(OWNER, request)).address;
   }
 
   status({ bridge_id: id }: BridgeAddress): Promise<BridgeStatus> {
-    return this.bridging.bridges.status(OWNER, { id });
+    return this.bridges.status(OWNER, { id });
   }
 
   #note(key: SpendingKey) {

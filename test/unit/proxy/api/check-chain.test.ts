@@ -23,7 +23,7 @@ function logged(): { logger: Logger; lines: { level: string; msg: string }[] } {
   return { logger: createLogger("trace", { write }), lines };
 }
 
-describe("chain/check-chain", () => {
+describe("api/check-chain", () => {
   it("compares every kind, and ends the start at the first that differs", async () => {
     const { logger } = logged();
     const asked: Kind[] = [];

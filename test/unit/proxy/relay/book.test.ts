@@ -11,7 +11,7 @@ import { factsText, WatchedBridge } from "../../../support/watched-bridge.ts";
 
 const AMOUNT = 5_000_000n;
 
-describe("bridge/watch on real chains", function () {
+describe("relay on real chains", function () {
   let on: WatchedBridge;
   before(async () => {
     on = await WatchedBridge.start();

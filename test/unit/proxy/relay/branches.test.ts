@@ -142,7 +142,7 @@ const move = fc.oneof(
   },
 );
 
-describe("bridge/watch over any branches", function () {
+describe("relay over any branches", function () {
   it("says what the last branch alone says", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 40 }), async (moves) => {

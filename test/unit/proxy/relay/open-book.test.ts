@@ -14,7 +14,7 @@ import { until } from "../../../support/until.ts";
 const NOWHERE = createChain("http://127.0.0.1:1", 31_337n);
 const home = { chain: NOWHERE, confirmations: 2, blockSecs: 1, pollIntervalMs: 20 };
 
-describe("bridge/watch out of the settings", () => {
+describe("relay out of the settings", () => {
   it("follows every chain that they name, each by its own contracts", () => {
     const { chains, altchain, bridgingSecs } = bookOptions({ settings: bridgeSettings(), home });
     assert.deepEqual(

@@ -67,7 +67,7 @@ const refusedBy =
 const quote = (script: Script, market = MARKET) =>
   venueOf(script).venue.quote(market, 1_000n, 100_000n, moment);
 
-describe("chain/venue", () => {
+describe("api/swap/venue", () => {
   it("finds the pools of a pair, and does not ask again what cannot change", async () => {
     const { venue, asked } = venueOf();
     assert.deepEqual(await venue.markets(A, B, moment), [MARKET]);

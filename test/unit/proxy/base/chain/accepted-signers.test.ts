@@ -4,7 +4,7 @@ import type { Address } from "../../../../../shared/protocol/brands.ts";
 
 const [A, B] = ["aa", "bb"].map((byte) => `0x${byte.repeat(20)}` as Address) as [Address, Address];
 
-describe("chain/accepted-signers", () => {
+describe("base/chain/accepted-signers", () => {
   let asked: Address[];
   let accepted: Set<Address>;
   let tip: string | undefined;

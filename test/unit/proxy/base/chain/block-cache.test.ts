@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { BlockCache } from "../../../../../proxy/base/chain/block-cache.ts";
 
-describe("chain/block-cache", () => {
+describe("base/chain/block-cache", () => {
   it("asks once for those who come together and those who come later", async () => {
     const remembered = new BlockCache(4);
     let asked = 0;

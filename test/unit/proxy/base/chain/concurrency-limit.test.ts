@@ -5,7 +5,7 @@ import { createConcurrencyLimit } from "../../../../../proxy/base/chain/concurre
 
 const never = new AbortController().signal;
 
-describe("chain/concurrency-limit", () => {
+describe("base/chain/concurrency-limit", () => {
   it("lets so many at a time, and the rest in order", async () => {
     const limit = createConcurrencyLimit(2, 10);
     let running = 0;

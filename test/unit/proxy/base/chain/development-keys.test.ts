@@ -35,7 +35,7 @@ const hash = (digit: string): Bytes32 => `0x${digit.repeat(64)}` as Bytes32;
 const honest = new Map<Kind, Bytes32>(KIND_NAMES.map((kind, at) => [kind, hash(String(at + 1))]));
 const development = new Map([["spend", hash("d")]]);
 
-describe("chain/development-keys", () => {
+describe("base/chain/development-keys", () => {
   let folder: string;
 
   before(async () => {

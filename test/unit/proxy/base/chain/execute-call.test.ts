@@ -68,7 +68,7 @@ function byTheAbi(members: readonly PoolTransaction[], given: AttestedRootUpdate
   ]);
 }
 
-describe("chain/execute-call", () => {
+describe("base/chain/execute-call", () => {
   it("is what a general encoder makes of the ABI", () => {
     fc.assert(
       fc.property(fc.array(member, { maxLength: 4 }), fc.option(update, { nil: undefined }), (members, one) =>

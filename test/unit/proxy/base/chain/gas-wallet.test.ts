@@ -7,7 +7,7 @@ import { toAddress, toHex } from "../../../../../shared/protocol/bytes.ts";
 
 const GWEI = 1_000_000_000n;
 
-describe("sequencer/gas-wallet", () => {
+describe("base/chain/gas-wallet", () => {
   it("signs a type 2 transaction of its own chain, with the hash that the chain will know", () => {
     const wallet = createGasWallet(`0x${"11".repeat(32)}`, 31_337n);
     const to = asAddress(`0x${"22".repeat(20)}`)!;

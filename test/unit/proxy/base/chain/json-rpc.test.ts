@@ -10,7 +10,7 @@ import { until } from "../../../../support/until.ts";
 
 const ACCOUNT = asAddress(`0x${"aa".repeat(20)}`)!;
 
-describe("chain/json-rpc and a node that takes questions and answers none", () => {
+describe("base/chain/json-rpc and a node that takes questions and answers none", () => {
   let server: Server;
   let url: string;
   const sockets: Socket[] = [];
@@ -56,7 +56,7 @@ describe("chain/json-rpc and a node that takes questions and answers none", () =
   });
 });
 
-describe("chain/json-rpc on the wire", () => {
+describe("base/chain/json-rpc on the wire", () => {
   let server: HttpServer;
   let url: string;
   let listener: RequestListener;

@@ -5,7 +5,7 @@ import type { Address } from "../../../../../shared/protocol/brands.ts";
 const USDC = `0x${"11".repeat(20)}` as Address;
 const WETH = `0x${"22".repeat(20)}` as Address;
 
-describe("chain/pool-brakes", () => {
+describe("base/chain/pool-brakes", () => {
   let tip: string | undefined;
   let asked: string[];
   let fault: Error | undefined;

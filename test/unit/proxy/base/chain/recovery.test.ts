@@ -24,7 +24,7 @@ function theirs(digest: Uint8Array, signature: Uint8Array): Address | undefined 
   }
 }
 
-describe("chain/recovery", () => {
+describe("base/chain/recovery", () => {
   it("are recovered to the same signer a few in a turn, so that others get theirs in between", async () => {
     const key = new SigningKey(`0x${"11".repeat(32)}`);
     const digest = word(5n);

@@ -19,7 +19,7 @@ function answering(answer: string | Error): Tokens {
 const isUsed = (tokens: Tokens): Promise<boolean | undefined> =>
   tokens.isAuthorizationUsed(TOKEN, TOKEN, NONCE);
 
-describe("chain/token", () => {
+describe("base/chain/token", () => {
   it("reads what a token with authorizations says", async () => {
     assert.equal(await isUsed(answering(toHex(word(1n)))), true);
     assert.equal(await isUsed(answering(toHex(word(0n)))), false);

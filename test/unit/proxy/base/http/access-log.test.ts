@@ -17,7 +17,7 @@ interface Line {
 
 const PRINCIPAL = { kind: "api-key", developerId: "shop", developerName: "Shop", keyId: "aa" } as const;
 
-describe("http/access-log", () => {
+describe("base/http/access-log", () => {
   const lines: Line[] = [];
   const counted: (number | undefined)[] = [];
   const used: unknown[] = [];

@@ -5,7 +5,7 @@ import { createConnection } from "node:net";
 import { startEdge, type Edge } from "../../../../contract/http/edge.ts";
 import { until } from "../../../../support/until.ts";
 
-describe("http: a caller that drops within the body", () => {
+describe("base/http: a caller that drops within the body", () => {
   let edge: Edge;
   beforeEach(async () => {
     edge = await startEdge();

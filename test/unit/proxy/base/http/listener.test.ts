@@ -22,7 +22,7 @@ function appOf(step: Koa.Middleware<RequestState>): Koa<RequestState> {
   return new Koa<RequestState>().use(step);
 }
 
-describe("http/listener", () => {
+describe("base/http/listener", () => {
   it("sends text and bytes with their length, and to HEAD the length alone", async () => {
     for (const body of ["größer", Buffer.from("größer")]) {
       const listener = listenerOf(appOf((ctx) => void (ctx.body = body)));

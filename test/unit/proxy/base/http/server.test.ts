@@ -8,7 +8,7 @@ import { until } from "../../../../support/until.ts";
 /** Longer than a test may take: a stop that waits for it fails by mocha's own deadline. */
 const NEVER_MS = 3_600_000;
 
-describe("http/server and its orderly end", () => {
+describe("base/http/server and its orderly end", () => {
   const sockets: Socket[] = [];
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();

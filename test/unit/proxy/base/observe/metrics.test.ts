@@ -39,7 +39,7 @@ const STANDING: Snapshot = {
   },
 };
 
-describe("observe/metrics", () => {
+describe("base/observe/metrics", () => {
   const scrape = async (metrics: Metrics): Promise<Exposition> => readExposition(await metrics.text());
 
   it("declares every metric of the table with its type, and nothing else", async () => {

@@ -33,7 +33,7 @@ import {
 const WETH = `0x${"22".repeat(20)}` as Address;
 const VALUE = 2n ** 128n - 1n;
 
-describe("store/chain-data (LMDB): swaps", () => {
+describe("base/store/chain-data (LMDB): swaps", () => {
   let folder: string;
   let database: Database;
   let data: ChainDataStore;

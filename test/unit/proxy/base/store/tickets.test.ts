@@ -19,7 +19,7 @@ import {
   ticketDraft,
 } from "../../../../support/stores/tickets.ts";
 
-describe("store/tickets (LMDB)", () => {
+describe("base/store/tickets (LMDB)", () => {
   let folder: string;
   let database: Database;
   let store: TicketStore;

@@ -22,7 +22,7 @@ import {
 
 const AMOUNT = 5_000_000n;
 
-describe("bridge/watch on the other blockchain", function () {
+describe("relay on the other blockchain", function () {
   let chain: TestAltchain;
   let service: AltchainKey;
   let made = 0;

@@ -63,7 +63,7 @@ function burnOf(n: number, message: string | undefined = toHex(EMITTED)): Burn {
   };
 }
 
-describe("bridge/watch attestations", () => {
+describe("relay attestations", () => {
   let server: Server;
   let url: string;
   let asked: string[];

@@ -21,7 +21,7 @@ import { poll } from "../../../../../scripts/stack/poll.ts";
 const AMOUNT = 5_000_000n;
 const BOUNDS = { minimum: 1_000_000n, feeCeiling: 50_000n };
 
-describe("bridge/work: burns on the other blockchain", function () {
+describe("relay/desk: burns on the other blockchain", function () {
   let chain: TestAltchain;
   let payer: AltchainKey;
   let device: AltchainKey;

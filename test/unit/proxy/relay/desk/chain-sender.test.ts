@@ -11,7 +11,7 @@ import { madeAddress, madeHash } from "../../../../support/bridges.ts";
 const KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 import { until } from "../../../../support/until.ts";
 
-describe("bridge/work: the sender of another chain", function () {
+describe("relay/desk: the sender of another chain", function () {
   it("asks the node nothing while nothing is in flight, and looks after what is", async () => {
     const anvil = await startAnvil();
     const asked: string[] = [];

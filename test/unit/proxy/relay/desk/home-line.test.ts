@@ -22,7 +22,7 @@ function sweep(n: number): Step {
   };
 }
 
-describe("bridge/work: the order on the pool's chain", () => {
+describe("relay/desk: the order on the pool's chain", () => {
   it("takes eight deliveries before what they brought is swept in one call, and no kind waits for longer", async () => {
     const deliveries = Array.from({ length: 20 }, (_, n) => delivery(n));
     const arrived: Step[] = [sweep(100)];

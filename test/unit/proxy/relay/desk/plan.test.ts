@@ -24,7 +24,7 @@ const sourceWith = (amount: bigint, bend: Partial<VaultFacts> = {}): Partial<Bri
   sources: [made.holding(SECOND, SOURCE, amount, bend)],
 });
 
-describe("bridge/work/plan: money on the pool's chain", () => {
+describe("relay/desk/plan: money on the pool's chain", () => {
   it("does nothing where nothing is, and nothing for less than the minimum", () => {
     assert.deepEqual(plan(made.inRecord(), {}), []);
     assert.deepEqual(plan(made.inRecord(), inWith(MINIMUM - 1n)), []);
@@ -91,7 +91,7 @@ describe("bridge/work/plan: money on the pool's chain", () => {
   });
 });
 
-describe("bridge/work/plan: screened money", () => {
+describe("relay/desk/plan: screened money", () => {
   const refuse: Partial<View> = { screeningOf: () => "refused" };
 
   it("is never swept; its clock is started, and after the time-out it goes to its refund address", () => {
@@ -139,7 +139,7 @@ describe("bridge/work/plan: screened money", () => {
   });
 });
 
-describe("bridge/work/plan: money on another chain", () => {
+describe("relay/desk/plan: money on another chain", () => {
   it("burns the lane's minimum once it is final, on the lane of its chain", () => {
     const [step] = plan(made.inRecord(), sourceWith(LANE_MINIMUM));
     assert.ok(step?.kind === "forward");
@@ -195,7 +195,7 @@ describe("bridge/work/plan: money on another chain", () => {
   });
 });
 
-describe("bridge/work/plan: messages", () => {
+describe("relay/desk/plan: messages", () => {
   const sent = (bend: Parameters<typeof made.burn>[0] = {}): Partial<BridgeFacts> => ({
     sources: [made.vault(SECOND, SOURCE, { burns: [made.burn(bend)] })],
   });
@@ -271,7 +271,7 @@ describe("bridge/work/plan: messages", () => {
   });
 });
 
-describe("bridge/work/plan: money on its way out", () => {
+describe("relay/desk/plan: money on its way out", () => {
   it("flushes what is there, fast while that fits", () => {
     const feesOf: View["feesOf"] = () => new Map([[1_000, 1_000_000n]]);
     const [step] = plan(made.chainRecord(), outWith(MINIMUM), { feesOf });

@@ -29,7 +29,7 @@ const burned = (bend: Parameters<typeof made.burn>[0] = {}): Partial<BridgeFacts
 const unsigned: Partial<View> = { attestationOf: () => undefined };
 const fast = { minFinality: 1_000 };
 
-describe("bridge/work/reasons", () => {
+describe("relay/desk/reasons", () => {
   after(() => {
     assert.deepEqual(
       [...said].sort(),

@@ -12,7 +12,7 @@ const DUST = 100;
 /** Of a fast burn, which the attester takes at most. */
 const MAX_FEE = 0n;
 
-describe("bridge/work: why money waits", function () {
+describe("relay/desk: why money waits", function () {
   let stage: Stage;
   const start = async (options: StageOptions = {}): Promise<void> => {
     stage = await Stage.start(options);

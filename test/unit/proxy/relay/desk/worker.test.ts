@@ -14,7 +14,7 @@ import {
 
 const DAY = 86_400;
 
-describe("bridge/work: the worker on real chains", () => {
+describe("relay/desk: the worker on real chains", () => {
   let stage: Stage;
   const start = async (options: StageOptions = {}): Promise<void> => {
     stage = await Stage.start(options);

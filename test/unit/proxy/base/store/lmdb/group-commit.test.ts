@@ -33,7 +33,7 @@ class SlowDisk {
   }
 }
 
-describe("store/lmdb: group commit", () => {
+describe("base/store/lmdb: group commit", () => {
   it("takes together what comes while the disk is busy, and tells nobody before the disk has it", async () => {
     const disk = new SlowDisk();
     const commits = new GroupCommit(disk);
