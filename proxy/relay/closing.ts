@@ -4,8 +4,8 @@
  */
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
-import type { Book } from "../base/bridge/book.ts";
-import { isOver } from "./fold/flows.ts";
+import type { Book } from "../base/bridge/requests.ts";
+import { isOver } from "./fold/deposit-trace.ts";
 
 export interface ClosingParts {
   readonly store: Pick<BridgeStore, "open" | "close">;

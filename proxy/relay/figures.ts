@@ -5,7 +5,7 @@
 import type { BridgeFigures } from "../base/observe/metrics.ts";
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
-import type { Book, Progress } from "../base/bridge/book.ts";
+import type { Book, Progress } from "../base/bridge/requests.ts";
 
 /** Of what waits for us, or for a chain: the rest waits for its user, or for the refund clock. */
 const OURS: readonly Progress["state"][] = ["detected", "confirming", "bridging", "shielding"];

@@ -24,7 +24,7 @@ import type { Owner } from "../../base/http/state.ts";
 import { maySee } from "../payments/tickets.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { BridgeStore, Opening } from "../../base/store/bridges.ts";
-import type { Book, BurnDesk } from "../../base/bridge/book.ts";
+import type { Book, BurnDesk } from "../../base/bridge/requests.ts";
 import { bridgeFees, type BridgeFees } from "../../base/bridge/bridge-fees.ts";
 import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 import type { BridgeView, VenueFee } from "./bridge.view.ts";

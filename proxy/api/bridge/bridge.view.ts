@@ -14,7 +14,7 @@ import {
   type Lane,
 } from "../../../shared/protocol/host/forwarders.ts";
 import { HOME_CHAIN, type BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Progress, ProgressTransaction } from "../../base/bridge/book.ts";
+import type { Progress, ProgressTransaction } from "../../base/bridge/requests.ts";
 import type { BridgeFees } from "../../base/bridge/bridge-fees.ts";
 import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 import { laneOf, TOKEN_PROGRAM } from "./terms.ts";

@@ -6,7 +6,7 @@ import type { Logger } from "../../base/logging.ts";
 import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain, Header, LogRange, RawLog } from "../../base/chain/provider.ts";
 import { keysOf } from "./events.ts";
-import type { Heard } from "./heard.ts";
+import type { Heard } from "./logs-seen.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, saidOf, type LogQuestion } from "./log-questions.ts";
 import { createPassing } from "../../base/chain/passing.ts";

@@ -6,7 +6,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { Topics } from "../../base/chain/provider.ts";
 import type { Key } from "./events.ts";
-import { OF_MESSAGES, OF_VAULTS, TRANSFER, type Heard } from "./heard.ts";
+import { OF_MESSAGES, OF_VAULTS, TRANSFER, type Heard } from "./logs-seen.ts";
 
 export interface LogQuestion {
   readonly address: readonly Address[];

@@ -7,7 +7,7 @@ import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { RawLog } from "../../base/chain/provider.ts";
 import { readBurnMessage, readReceived } from "./burn-message.ts";
 import { keyOf, type BridgeEvent, type Key } from "./events.ts";
-import { exchangeWords, OF_VAULTS, TRANSFER, words, type CctpHeard, type Heard } from "./heard.ts";
+import { exchangeWords, OF_VAULTS, TRANSFER, words, type CctpHeard, type Heard } from "./logs-seen.ts";
 
 /** What one transaction has said so far that only a later log of it makes an event. */
 interface Pending {

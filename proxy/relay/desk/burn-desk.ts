@@ -15,8 +15,8 @@ import { paddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import { ApiError } from "../../base/http/errors.ts";
 import type { Logger } from "../../base/logging.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { BurnDesk } from "../../base/bridge/book.ts";
-import type { WatchingBook } from "../book.ts";
+import type { BurnDesk } from "../../base/bridge/requests.ts";
+import type { WatchingBook } from "../chain-book.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { FeeTable } from "./steps.ts";
 

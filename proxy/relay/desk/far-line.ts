@@ -8,8 +8,8 @@ import type { Logger } from "../../base/logging.ts";
 import type { Errand } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
-import type { Holds } from "./holds.ts";
-import { postageOf } from "./postage.ts";
+import type { Holds } from "./refusal-backoff.ts";
+import { postageOf } from "./delivery-fee.ts";
 import type { Step } from "./steps.ts";
 
 export interface FarLineParts {

@@ -3,7 +3,7 @@
  * over, costs a pass nothing, however many requests are open.
  */
 import type { BridgeFacts } from "../fold/facts.ts";
-import type { WorkBook } from "./view.ts";
+import type { WorkBook } from "./snapshot.ts";
 
 export class Live {
   readonly #book: WorkBook;

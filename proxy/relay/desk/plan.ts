@@ -9,7 +9,7 @@ import { PROTOCOLS, unpaddedAddress } from "../../../shared/protocol/host/forwar
 import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../fold/facts.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { BurnTerms, Step, Vault, Verdict, View } from "./steps.ts";
-import { burnsOf, worthDelivery } from "./worth.ts";
+import { burnsOf, worthDelivery } from "./is-worthwhile.ts";
 
 /** The refund clock, as the contract has it. */
 export const TIMEOUT_SECS = 86_400;

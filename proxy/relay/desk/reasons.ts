@@ -3,14 +3,14 @@
  * worker from its next step, and is gone with it.
  */
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Wait } from "../../base/bridge/book.ts";
+import type { Wait } from "../../base/bridge/requests.ts";
 import type { BridgeFacts, Burn, VaultFacts } from "../fold/facts.ts";
 import { FAST, SAFE } from "./burn-terms.ts";
 import { gasOf } from "./calls.ts";
 import { burnAt, feesAt, laneAt, lastArrivalAt, PATIENCE_SECS, TIMEOUT_SECS, verdictAt } from "./plan.ts";
 import { wordsOf, type Said } from "./reason-words.ts";
 import type { Verdict, View } from "./steps.ts";
-import { burnsOf, worthDelivery } from "./worth.ts";
+import { burnsOf, worthDelivery } from "./is-worthwhile.ts";
 
 /** By the chain of the place, or the id of the message, in which the money is. */
 export type Waits = Readonly<Record<string, Wait>>;

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { Arrival } from "../fold/facts.ts";
-import { Asked } from "./asked.ts";
+import { Asked } from "./kept-answers.ts";
 import type { Verdict } from "./steps.ts";
 
 const TIMEOUT_MS = 5_000;

@@ -9,15 +9,15 @@ import type { Errands } from "../../base/chain/errands.ts";
 import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import { createFarLine } from "./far-line.ts";
-import { Holds } from "./holds.ts";
+import { Holds } from "./refusal-backoff.ts";
 import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
-import { postageOf } from "./postage.ts";
+import { postageOf } from "./delivery-fee.ts";
 import { Live } from "./live.ts";
 import { waitsOf } from "./reasons.ts";
 import type { Step } from "./steps.ts";
 import type { SweepParts } from "./sweeps.ts";
-import { createView, type ServedChain, type ViewParts } from "./view.ts";
+import { createView, type ServedChain, type ViewParts } from "./snapshot.ts";
 
 export interface FarChain extends ServedChain {
   readonly chain: Pick<Chain, "call">;

@@ -5,8 +5,8 @@
  */
 import type { BridgeReason, BridgeState } from "../../../shared/api/bridge-status.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Facts, Message, Place, Progress, Trouble, Wait } from "../../base/bridge/book.ts";
-import { flowsOf, isOver, type Flow } from "./flows.ts";
+import type { Facts, Message, Place, Progress, Trouble, Wait } from "../../base/bridge/requests.ts";
+import { flowsOf, isOver, type Flow } from "./deposit-trace.ts";
 
 export interface ProgressOptions {
   /** Of the refund clock, as the forwarders' code has it. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { bridgeRoutes } from "../../../proxy/api/bridge/bridge.routes.ts";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/base/bridge/bridge.settings.ts";
-import type { Book, BurnDesk, Facts } from "../../../proxy/base/bridge/book.ts";
+import type { Book, BurnDesk, Facts } from "../../../proxy/base/bridge/requests.ts";
 import { closeUnused } from "../../../proxy/relay/closing.ts";
 import { openBridges } from "../../../proxy/api/bridge/open-bridges.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../proxy/relay/fold/progress.ts";

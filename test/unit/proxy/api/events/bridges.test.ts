@@ -1,6 +1,6 @@
 // Bridge requests on the event stream: the open ones after `ready`, then every change, to their owners and nobody else.
 import assert from "node:assert/strict";
-import type { Facts } from "../../../../../proxy/base/bridge/book.ts";
+import type { Facts } from "../../../../../proxy/base/bridge/requests.ts";
 import { createBridgeFigures } from "../../../../../proxy/relay/figures.ts";
 import { openBridges } from "../../../../../proxy/api/bridge/open-bridges.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../../../proxy/relay/fold/progress.ts";

@@ -2,7 +2,7 @@
 // comes back. The book is the test's own, its balance is the chain's.
 import assert from "node:assert/strict";
 import { lamports } from "@solana/kit";
-import type { Facts } from "../../../../../proxy/base/bridge/book.ts";
+import type { Facts } from "../../../../../proxy/base/bridge/requests.ts";
 import { createBurnDesk, type OpenBurnDesk } from "../../../../../proxy/relay/desk/burn-desk.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { tokenBalances } from "../../../../../shared/altchain/balances.ts";

@@ -9,9 +9,9 @@ import { HOME_CHAIN, type BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
 import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { createAttesterClient } from "./chains/attester-client.ts";
-import { createBook, type BookChain, type BookOptions, type WatchingBook } from "./book.ts";
+import { createBook, type BookChain, type BookOptions, type WatchingBook } from "./chain-book.ts";
 import { keyOf, type Key } from "./chains/events.ts";
-import type { CctpHeard } from "./chains/heard.ts";
+import type { CctpHeard } from "./chains/logs-seen.ts";
 
 export interface OpenBookParts {
   readonly settings: BridgeSettings;

@@ -5,9 +5,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { Logger } from "../base/logging.ts";
-import type { Book, Facts } from "../base/bridge/book.ts";
+import type { Book, Facts } from "../base/bridge/requests.ts";
 import { progressFrom, NOTHING_SEEN } from "./fold/progress.ts";
-import { asFacts, type ChainWords } from "./fold/as-facts.ts";
+import { asFacts, type ChainWords } from "./fold/to-facts.ts";
 import { spellAlt } from "./chains/alt-keys.ts";
 import { createAltFollower, type FollowedAltchain } from "./chains/alt-follower.ts";
 import { createAttestations, type Attested } from "./chains/attestations.ts";
@@ -16,7 +16,7 @@ import { createChainFollower, type FollowedChain } from "./chains/chain-follower
 import { addressIn, likeness, type Key } from "./chains/events.ts";
 import type { BridgeFacts, Burn } from "./fold/facts.ts";
 import { createLedger, type Block } from "./chains/ledger.ts";
-import { createRemembered } from "./chains/remembered.ts";
+import { createRemembered } from "./answers-by-state.ts";
 import { requestFacts, watchedFrom, type EvmView, type Views } from "./fold/request-facts.ts";
 import { createWatched } from "./chains/watched.ts";
 

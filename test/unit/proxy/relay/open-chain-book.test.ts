@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { bookOptions, openBook } from "../../../../proxy/relay/open-book.ts";
+import { bookOptions, openBook } from "../../../../proxy/relay/open-chain-book.ts";
 import { createChain } from "../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../proxy/base/logging.ts";
 import { embeddedStores } from "../../../../proxy/base/store/instance.ts";

@@ -12,7 +12,7 @@ import type {
   Place,
   Position,
   ProgressTransaction,
-} from "../../base/bridge/book.ts";
+} from "../../base/bridge/requests.ts";
 
 /** A deposit, and where it stands. */
 export interface Flow {

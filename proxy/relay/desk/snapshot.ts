@@ -6,11 +6,11 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
 import { AttesterUnavailable, type AttesterClient } from "../chains/attester-client.ts";
-import type { Remark } from "../book.ts";
+import type { Remark } from "../chain-book.ts";
 import type { BridgeFacts, Burn } from "../fold/facts.ts";
-import { Asked } from "./asked.ts";
+import { Asked } from "./kept-answers.ts";
 import type { CalledContracts } from "./calls.ts";
-import type { Holds } from "./holds.ts";
+import type { Holds } from "./refusal-backoff.ts";
 import { createScreening } from "./screening.ts";
 import type { FeeTable, Verdict, View } from "./steps.ts";
 
