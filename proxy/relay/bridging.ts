@@ -81,7 +81,7 @@ export async function openBridging(parts: BridgingParts): Promise<Bridging> {
   const worker = createWorker({
     ...{ book, attester, now, logger, pollIntervalMs: parts.pollIntervalMs },
     ...{ hasLease: parts.hasLease, wakeSequencer: parts.wakeSequencer },
-    mostPostage: settings.limits.postageWei,
+    mostDeliveryFee: settings.limits.postageWei,
     exchange: settings.perpvenue === undefined ? undefined : createExchangeClient(settings.perpvenue.apiUrl),
     screeningUrl: settings.screening?.url,
     sender: parts.gasWallet,

@@ -7,7 +7,7 @@ import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { Logger } from "../base/logging.ts";
 import type { Book, Facts } from "../base/bridge/requests.ts";
 import { progressFrom, NOTHING_SEEN } from "./fold/progress.ts";
-import { asFacts, type ChainWords } from "./fold/to-facts.ts";
+import { toFacts, type ChainWords } from "./fold/to-facts.ts";
 import { spellAlt } from "./chains/alt-keys.ts";
 import { createAltFollower, type FollowedAltchain } from "./chains/alt-follower.ts";
 import { createAttestations, type Attested } from "./chains/attestations.ts";
@@ -16,7 +16,7 @@ import { createChainFollower, type FollowedChain } from "./chains/chain-follower
 import { addressIn, likeness, type Key } from "./chains/events.ts";
 import type { BridgeFacts, Burn } from "./fold/facts.ts";
 import { createLedger, type Block } from "./chains/ledger.ts";
-import { createRemembered } from "./answers-by-state.ts";
+import { createAnswersByState } from "./answers-by-state.ts";
 import { requestFacts, watchedFrom, type EvmView, type Views } from "./fold/request-facts.ts";
 import { createWatched } from "./chains/watched.ts";
 
@@ -70,7 +70,7 @@ export function createBook(options: BookOptions, logger: Logger) {
     const view: EvmView = {
       ...{ name: one.name, chainId: one.chain.chainId, isHome: one.where === "home", ledger },
       spell: addressIn,
-      domains: { cctp: one.heard.cctp?.domain, warp: one.warpDomain },
+      domains: { cctp: one.contracts.cctp?.domain, warp: one.warpDomain },
     };
     return { view, follower: createChainFollower(one, watched, ledger, logger) };
   });
@@ -97,7 +97,7 @@ export function createBook(options: BookOptions, logger: Logger) {
     return { view, follower: createAltFollower(chain, watched, ledger, logger) };
   }
 
-  const remembered = createRemembered(() =>
+  const byState = createAnswersByState(() =>
     [changes, ...followers.map(({ ledger }) => ledger.tip()?.hash ?? "")].join(" "),
   );
 
@@ -120,7 +120,7 @@ export function createBook(options: BookOptions, logger: Logger) {
 
   function factsOf(bridgeId: string): BridgeFacts | undefined {
     const record = records.get(bridgeId);
-    return record && remembered.of(`facts ${bridgeId}`, () => requestFacts(record, views));
+    return record && byState.of(`facts ${bridgeId}`, () => requestFacts(record, views));
   }
 
   /** Requests that hold money or have some under way. */
@@ -141,7 +141,7 @@ export function createBook(options: BookOptions, logger: Logger) {
   function attestationOf(burn: Burn): Attested | undefined {
     if (burn.protocol !== 0 || burn.delivery !== undefined) return attestations?.of(burn);
     const name = likeness(burn);
-    return remembered.of(`attested ${name}`, () => attestedAlike(burn, name)).get(burn.id);
+    return byState.of(`attested ${name}`, () => attestedAlike(burn, name)).get(burn.id);
   }
 
   /** Of all that are like this one, and are not delivered. */
@@ -167,7 +167,7 @@ export function createBook(options: BookOptions, logger: Logger) {
       const now = Math.floor(Date.now() / 1000);
       const settings = { timeoutSecs, bridgingSecs, now };
       if (facts === undefined) return progressFrom(record, NOTHING_SEEN, settings);
-      return progressFrom(record, asFacts(record, facts, besideOf(record.id)), settings);
+      return progressFrom(record, toFacts(record, facts, besideOf(record.id)), settings);
     },
     onChange(listener) {
       listeners.add(listener);

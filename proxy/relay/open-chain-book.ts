@@ -11,7 +11,7 @@ import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { createAttesterClient } from "./chains/attester-client.ts";
 import { createBook, type BookChain, type BookOptions, type WatchingBook } from "./chain-book.ts";
 import { keyOf, type Key } from "./chains/events.ts";
-import type { CctpHeard } from "./chains/logs-seen.ts";
+import type { WatchedCctp } from "./chains/logs-seen.ts";
 
 export interface OpenBookParts {
   readonly settings: BridgeSettings;
@@ -76,13 +76,13 @@ export function bookOptions({
   const senders = sendersOf(settings);
   const warp = chains.filter(({ protocol }) => protocol === PROTOCOLS.warpRoute);
   const [mailbox] = warp.flatMap(({ homeTransmitter }) => homeTransmitter?.toLowerCase() ?? []);
-  const far = (name: string, at: FarChain): Omit<BookChain, "heard"> => ({
+  const far = (name: string, at: FarChain): Omit<BookChain, "contracts"> => ({
     ...{ name, where: "source", chain: createChain(at.rpcUrl, BigInt(at.chainId), rpc) },
     ...{ confirmations: at.confirmations, blockSecs: at.blockSecs, pollIntervalMs: pollOf(at.blockSecs) },
   });
   const homeChain: BookChain = {
     ...{ name: HOME_CHAIN, where: "home", ...home },
-    heard: {
+    contracts: {
       ...{ tokens: assets.map(({ asset }) => asset.toLowerCase()), forwarders },
       cctp: cctpOf(settings.home, senders),
       ...(mailbox === undefined
@@ -105,12 +105,12 @@ export function bookOptions({
       ...chains.map((one): BookChain => {
         const tokens = [one.token.toLowerCase()];
         if (one.protocol === PROTOCOLS.cctp)
-          return { ...far(one.name, one), heard: { tokens, forwarders, cctp: cctpOf(one, senders) } };
+          return { ...far(one.name, one), contracts: { tokens, forwarders, cctp: cctpOf(one, senders) } };
         const routes = [one.messenger.toLowerCase()];
         const itsMailbox = one.transmitter.toLowerCase();
         return {
           ...{ ...far(one.name, one), warpDomain: one.domain },
-          heard: { tokens, forwarders, warp: { mailbox: itsMailbox, routes } },
+          contracts: { tokens, forwarders, warp: { mailbox: itsMailbox, routes } },
         };
       }),
       ...(perpvenue === undefined ? [] : [exchangeChain(perpvenue)]),
@@ -131,7 +131,7 @@ export function bookOptions({
     const cctp = { domain: exit.domain, transmitter: transmitter.toLowerCase(), senders };
     return {
       ...far(EXCHANGE, chain),
-      heard: {
+      contracts: {
         ...{ tokens: [token.toLowerCase()], forwarders, exchange: exit.forwarder.toLowerCase() },
         cctp: { ...cctp, messenger: (chain.messenger ?? settings.home.messenger).toLowerCase() },
       },
@@ -152,7 +152,7 @@ interface Cctp {
   readonly transmitter: string;
 }
 
-const cctpOf = ({ domain, messenger, transmitter }: Cctp, senders: CctpHeard["senders"]): CctpHeard => ({
+const cctpOf = ({ domain, messenger, transmitter }: Cctp, senders: WatchedCctp["senders"]): WatchedCctp => ({
   ...{ domain, messenger: messenger.toLowerCase(), transmitter: transmitter.toLowerCase(), senders },
 });
 

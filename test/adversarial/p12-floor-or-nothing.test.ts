@@ -73,11 +73,7 @@ describe("P12 a swap gives at least its floor, or nothing happens", function () 
     trader = await field.account(5);
     await send(bazaar.contract(bazaar.usdc), "mint", trader.address, 10n ** 12n * DOLLAR);
     venueAddress = (await deployContract(field.owner, "ConfigurableExecutor", [])).address;
-    venue = new Contract(
-      venueAddress,
-      (await loadArtifact("ConfigurableExecutor")).abi,
-      field.owner,
-    );
+    venue = new Contract(venueAddress, (await loadArtifact("ConfigurableExecutor")).abi, field.owner);
 
     await field.settle(
       await field.deposit(keys, 4_000n * DOLLAR),

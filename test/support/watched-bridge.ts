@@ -67,7 +67,7 @@ export class WatchedBridge {
     ).map(([name, place]): BookChain => ({
       ...{ name, where: name === "home" ? "home" : "source", chain: this.chain(name, place) },
       ...{ confirmations, blockSecs: 1, pollIntervalMs: 20 },
-      heard: {
+      contracts: {
         tokens: [place.token.toLowerCase()],
         forwarders: place.factory.address.toLowerCase(),
         cctp: {

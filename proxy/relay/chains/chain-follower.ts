@@ -6,7 +6,7 @@ import type { Logger } from "../../base/logging.ts";
 import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain, Header, LogRange, RawLog } from "../../base/chain/provider.ts";
 import { keysOf } from "./events.ts";
-import type { Heard } from "./logs-seen.ts";
+import type { WatchedContracts } from "./logs-seen.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, saidOf, type LogQuestion } from "./log-questions.ts";
 import { createPassing } from "../../base/chain/passing.ts";
@@ -17,7 +17,7 @@ export interface FollowedChain {
   /** As the settings call it. */
   readonly name: string;
   readonly where: Where;
-  readonly heard: Heard;
+  readonly contracts: WatchedContracts;
   readonly chain: Chain;
   readonly pollIntervalMs: number;
 }
@@ -34,14 +34,14 @@ const CLOCKS_SECS = 600;
 const HEADERS_AT_ONCE = 16;
 
 export function createChainFollower(
-  { name, where, heard, chain, pollIntervalMs }: FollowedChain,
+  { name, where, contracts, chain, pollIntervalMs }: FollowedChain,
   watched: Watched,
   ledger: Ledger,
   logger: Logger,
 ) {
   const log = logger.child({ chain: name });
   const newcomers = watched.newcomers();
-  const ofBlocks = everythingSaid(heard);
+  const ofBlocks = everythingSaid(contracts);
   let rangeBlocks = RANGE_BLOCKS;
   let isRightChain = false;
 
@@ -183,7 +183,7 @@ export function createChainFollower(
   ): Promise<void> {
     const last = await chain.header(toBlock);
     if (last === undefined) throw new ChainUnreachable("the node lost a block");
-    const logs = await ask(saidOf(heard, addresses), { fromBlock, toBlock });
+    const logs = await ask(saidOf(contracts, addresses), { fromBlock, toBlock });
     const headers = new Map([[toBlock, last]]);
     const numbers = new Set(entriesOf(logs, undefined).map(({ block }) => block.number));
     numbers.delete(toBlock);
@@ -218,7 +218,7 @@ export function createChainFollower(
       | ReadonlyMap<number, { readonly number: number; readonly hash: string; readonly timestamp: number }>
       | undefined,
   ): Entry[] {
-    const read = createReader(heard);
+    const read = createReader(contracts);
     return logs.flatMap((one) => {
       const { blockNumber: number, blockHash: hash, txHash: tx, logIndex } = one;
       const events = read(one).filter((event) =>

@@ -1,12 +1,12 @@
 /**
- * What a node is asked for. Of one block: everything that the heard contracts say, so that neither the number of
+ * What a node is asked for. Of one block: everything that the watched contracts say, so that neither the number of
  * addresses matters nor does the node learn which are ours. Of a long range, while the addresses are few, only theirs.
  */
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { Topics } from "../../base/chain/provider.ts";
 import type { Key } from "./events.ts";
-import { OF_MESSAGES, OF_VAULTS, TRANSFER, type Heard } from "./logs-seen.ts";
+import { OF_MESSAGES, OF_VAULTS, TRANSFER, type WatchedContracts } from "./logs-seen.ts";
 
 export interface LogQuestion {
   readonly address: readonly Address[];
@@ -17,27 +17,27 @@ export interface LogQuestion {
 const LISTED = 200;
 
 /** Names what every log that matters is among. */
-export function everythingSaid(heard: Heard): readonly LogQuestion[] {
-  const contracts = [...heard.tokens, heard.forwarders, ...messageContracts(heard)];
-  return [question(contracts, [[TRANSFER, ...OF_VAULTS, ...OF_MESSAGES]])];
+export function everythingSaid(contracts: WatchedContracts): readonly LogQuestion[] {
+  const all = [...contracts.tokens, contracts.forwarders, ...messageContracts(contracts)];
+  return [question(all, [[TRANSFER, ...OF_VAULTS, ...OF_MESSAGES]])];
 }
 
-export function saidOf(heard: Heard, addresses: readonly Key[]): readonly LogQuestion[] {
-  if (addresses.length > LISTED) return everythingSaid(heard);
-  const ofMessages = messageContracts(heard);
+export function saidOf(contracts: WatchedContracts, addresses: readonly Key[]): readonly LogQuestion[] {
+  if (addresses.length > LISTED) return everythingSaid(contracts);
+  const ofMessages = messageContracts(contracts);
   return [
     ...(addresses.length === 0
       ? []
       : [
-          question([...heard.tokens, heard.forwarders], [[TRANSFER, ...OF_VAULTS], addresses]),
-          question(heard.tokens, [TRANSFER, null, addresses]),
+          question([...contracts.tokens, contracts.forwarders], [[TRANSFER, ...OF_VAULTS], addresses]),
+          question(contracts.tokens, [TRANSFER, null, addresses]),
         ]),
     // Whom a message concerns stands in its bytes, which no list of topics reaches.
     ...(ofMessages.length === 0 ? [] : [question(ofMessages, [OF_MESSAGES])]),
   ];
 }
 
-function messageContracts({ cctp, warp, exchange }: Heard): readonly string[] {
+function messageContracts({ cctp, warp, exchange }: WatchedContracts): readonly string[] {
   return [
     ...(exchange === undefined ? [] : [exchange]),
     ...(cctp === undefined ? [] : [cctp.transmitter, cctp.messenger]),
@@ -48,7 +48,7 @@ function messageContracts({ cctp, warp, exchange }: Heard): readonly string[] {
 function question(contracts: readonly string[], topics: Topics): LogQuestion {
   const address = contracts.map((contract) => {
     const parsed = asAddress(contract);
-    if (parsed === undefined) throw new TypeError("a heard contract is no address");
+    if (parsed === undefined) throw new TypeError("a watched contract is no address");
     return parsed;
   });
   return { address, topics };

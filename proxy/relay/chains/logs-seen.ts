@@ -1,18 +1,18 @@
-/** Whom on a chain we listen to, and the few words of theirs that matter. */
+/** Which contracts of a chain the relay watches, and which of their events it reads. */
 import { Interface } from "ethers";
 import type { Key } from "./events.ts";
 
-/** The contracts of one chain that are heard. Addresses in lower case. */
-export interface Heard {
+/** The contracts of one chain that are watched. Addresses in lower case. */
+export interface WatchedContracts {
   readonly tokens: readonly string[];
   readonly forwarders: string;
-  readonly cctp?: CctpHeard | undefined;
+  readonly cctp?: WatchedCctp | undefined;
   /** Contract of the exchange that credits its accounts; on its own chain only. */
   readonly exchange?: string | undefined;
   readonly warp?: { readonly mailbox: string; readonly routes: readonly string[] } | undefined;
 }
 
-export interface CctpHeard {
+export interface WatchedCctp {
   readonly domain: number;
   readonly messenger: string;
   readonly transmitter: string;
@@ -39,7 +39,7 @@ export const words = new Interface([
 ]);
 
 /** Of the same name as a word of Forwarders, with other arguments. */
-export const exchangeWords = new Interface([
+export const exchangeEvents = new Interface([
   "event Forwarded(address indexed recipient, uint32 destination, uint256 amount, bytes32 nonce)",
 ]);
 
@@ -60,5 +60,5 @@ export const OF_VAULTS = topicsOf(
 export const OF_MESSAGES = [
   ...topicsOf("MessageSent", "MessageReceived", "MintAndWithdraw"),
   ...topicsOf("DispatchId", "ProcessId", "SentTransferRemote", "ReceivedTransferRemote"),
-  exchangeWords.getEvent("Forwarded")!.topicHash,
+  exchangeEvents.getEvent("Forwarded")!.topicHash,
 ];

@@ -7,7 +7,14 @@ import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { RawLog } from "../../base/chain/provider.ts";
 import { readBurnMessage, readReceived } from "./burn-message.ts";
 import { keyOf, type BridgeEvent, type Key } from "./events.ts";
-import { exchangeWords, OF_VAULTS, TRANSFER, words, type CctpHeard, type Heard } from "./logs-seen.ts";
+import {
+  exchangeEvents,
+  OF_VAULTS,
+  TRANSFER,
+  words,
+  type WatchedCctp,
+  type WatchedContracts,
+} from "./logs-seen.ts";
 
 /** What one transaction has said so far that only a later log of it makes an event. */
 interface Pending {
@@ -22,25 +29,25 @@ type Said = { readonly name: string; readonly args: Result } | undefined;
 const lower = (value: unknown): string => String(value).toLowerCase();
 
 /** One for each block. */
-export function createReader(heard: Heard): (log: RawLog) => readonly BridgeEvent[] {
-  const tokens = new Set(heard.tokens);
-  const routes = new Set(heard.warp?.routes);
+export function createReader(contracts: WatchedContracts): (log: RawLog) => readonly BridgeEvent[] {
+  const tokens = new Set(contracts.tokens);
+  const routes = new Set(contracts.warp?.routes);
   let pending: Pending = { tx: "" };
 
   return (log) => {
     if (pending.tx !== log.txHash) pending = { tx: log.txHash };
     const by = log.address.toLowerCase();
-    if (by === heard.forwarders) {
+    if (by === contracts.forwarders) {
       const said = OF_VAULTS.includes(log.topics[0] ?? "") ? parse(log) : undefined;
       return said === undefined ? [] : ofForwarders(said.name, said.args, pending);
     }
-    const { cctp } = heard;
-    if (by === heard.exchange) return ofExchange(log);
+    const { cctp } = contracts;
+    if (by === contracts.exchange) return ofExchange(log);
     let event: BridgeEvent | undefined;
     if (tokens.has(by)) event = ofToken(by, log);
     else if (by === cctp?.transmitter) event = ofTransmitter(parse(log), cctp, pending);
     else if (by === cctp?.messenger) noteMint(parse(log), pending);
-    else if (by === heard.warp?.mailbox) event = ofMailbox(parse(log), pending);
+    else if (by === contracts.warp?.mailbox) event = ofMailbox(parse(log), pending);
     else if (routes.has(by)) event = ofRoute(parse(log), pending);
     return event === undefined ? [] : [event];
   };
@@ -64,7 +71,7 @@ function ofToken(token: string, log: RawLog): BridgeEvent | undefined {
 }
 
 function ofExchange(log: RawLog): readonly BridgeEvent[] {
-  const args = parse(log, exchangeWords)?.args;
+  const args = parse(log, exchangeEvents)?.args;
   if (args === undefined) return [];
   const [account, nonce] = [keyOf(String(args["recipient"])), lower(args["nonce"])];
   return [{ kind: "credited", account, nonce, amount: args["amount"] as bigint }];
@@ -112,7 +119,7 @@ function departure(vault: Key, pending: Pending): readonly BridgeEvent[] {
 
 function ofTransmitter(
   said: Said,
-  { domain, messenger, senders }: CctpHeard,
+  { domain, messenger, senders }: WatchedCctp,
   pending: Pending,
 ): BridgeEvent | undefined {
   if (said?.name === "MessageSent") {

@@ -17,7 +17,7 @@ export interface Carrier {
 }
 
 /** Wei. Undefined where nothing is to be sent now: the route refuses, is none, or asks for more than `most`. */
-export async function postageOf(
+export async function deliveryFeeOf(
   chain: Pick<Chain, "call">,
   { protocol, messenger, domain }: Carrier,
   most: bigint,

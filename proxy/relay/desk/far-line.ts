@@ -8,8 +8,8 @@ import type { Logger } from "../../base/logging.ts";
 import type { Errand } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
-import type { Holds } from "./refusal-backoff.ts";
-import { postageOf } from "./delivery-fee.ts";
+import type { RefusalBackoff } from "./refusal-backoff.ts";
+import { deliveryFeeOf } from "./delivery-fee.ts";
 import type { Step } from "./steps.ts";
 
 export interface FarLineParts {
@@ -17,13 +17,13 @@ export interface FarLineParts {
   readonly contracts: CalledContracts;
   readonly chain: Pick<Chain, "call">;
   readonly sender: ChainSender;
-  /** Wei; see `postageOf`. */
-  readonly mostPostage: bigint;
+  /** Wei; see `deliveryFeeOf`. */
+  readonly mostDeliveryFee: bigint;
   /** Needed on this chain now. */
   readonly steps: () => readonly Step[];
   readonly tip: () => number | undefined;
   readonly hasLease: () => boolean;
-  readonly holds: Holds;
+  readonly refusals: RefusalBackoff;
   readonly logger: Logger;
 }
 
@@ -31,7 +31,7 @@ export interface FarLineParts {
 const MOST_TRIES = 16;
 
 export function createFarLine(parts: FarLineParts) {
-  const { name, contracts, chain, sender, hasLease, holds, logger } = parts;
+  const { name, contracts, chain, sender, hasLease, refusals, logger } = parts;
   let running: Promise<void> | undefined;
   let isWanted = false;
   let isStopped = false;
@@ -44,7 +44,7 @@ export function createFarLine(parts: FarLineParts) {
       case "deliver":
         return deliverCall(contracts, step);
       case "forward": {
-        const value = await postageOf(chain, step.terms.lanes[step.lane]!, parts.mostPostage);
+        const value = await deliveryFeeOf(chain, step.terms.lanes[step.lane]!, parts.mostDeliveryFee);
         return value === undefined ? undefined : burnCall(contracts, step, value);
       }
       case "touch":
@@ -66,7 +66,7 @@ export function createFarLine(parts: FarLineParts) {
       const errand = await errandOf(step);
       // Held like one that the contract refuses: a route that takes nothing must not keep the refund clock from its start.
       if (errand === undefined) {
-        holds.refused(step.key, tip);
+        refusals.refused(step.key, tip);
         continue;
       }
       // Asked again: who has lost the lease meanwhile leaves it to the other.
@@ -74,7 +74,7 @@ export function createFarLine(parts: FarLineParts) {
       last = step.key;
       const outcome = await sender.send(errand);
       if (outcome !== "refused") return;
-      holds.refused(step.key, tip);
+      refusals.refused(step.key, tip);
     }
   }
 

@@ -5,7 +5,7 @@
 import type { Logger } from "../../base/logging.ts";
 import type { Errand, Errands } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
-import type { Holds } from "./refusal-backoff.ts";
+import type { RefusalBackoff } from "./refusal-backoff.ts";
 import type { Step, StepOf } from "./steps.ts";
 import { nextSweep, type SweepParts } from "./sweeps.ts";
 
@@ -15,9 +15,9 @@ export interface HomeLineParts extends SweepParts {
   readonly steps: () => readonly Step[];
   /** That block's number; undefined before the first. */
   readonly tip: () => number | undefined;
-  /** See `postageOf`. */
+  /** See `deliveryFeeOf`. */
   readonly quote: (step: StepOf<"flush">) => Promise<bigint | undefined>;
-  readonly holds: Holds;
+  readonly refusals: RefusalBackoff;
   readonly logger: Logger;
 }
 
@@ -35,7 +35,7 @@ interface Offer {
 }
 
 export function createHomeLine(parts: HomeLineParts): Errands {
-  const { contracts, holds, logger } = parts;
+  const { contracts, refusals, logger } = parts;
   /** The kind that was sent last comes last. */
   let order = KINDS;
   let deliveries = 0;
@@ -55,7 +55,7 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     for (const step of steps.filter((one) => one.kind === kind).slice(0, MOST_TRIES)) {
       const errand = await errandOf(step);
       if (errand !== undefined) return { kind, errand, keys: [step.key] };
-      holds.refused(step.key, tip);
+      refusals.refused(step.key, tip);
     }
     return undefined;
   }
@@ -81,7 +81,7 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     async next(tip) {
       // What was sent before is in the sequencer's newest block: who has not looked at it yet would send it once more.
       if ((parts.tip() ?? -1) < tip.number) return undefined;
-      const steps = parts.steps().filter(({ key }) => !holds.isHeld(key, tip.number));
+      const steps = parts.steps().filter(({ key }) => !refusals.isHeld(key, tip.number));
       for (const kind of order) {
         const offer = await offerOf(steps, kind, tip.number);
         if (offer === undefined) continue;
@@ -101,7 +101,7 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     },
     refused(errand, tip) {
       if (offered?.errand !== errand) return;
-      for (const key of offered.keys) holds.refused(key, tip.number);
+      for (const key of offered.keys) refusals.refused(key, tip.number);
       logger.warn(
         { errand: errand.label, steps: offered.keys.length },
         "a step would fail; it is tried again later",

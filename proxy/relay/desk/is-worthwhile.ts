@@ -5,7 +5,7 @@
  */
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { BridgeFacts, Burn } from "../fold/facts.ts";
-import type { View } from "./steps.ts";
+import type { Snapshot } from "./steps.ts";
 
 /** So many at most are carried to make up one minimum: else a stranger could cut one minimum into a thousand deliveries. */
 export const MOST_TOGETHER = 8;
@@ -22,16 +22,16 @@ export function burnsOf({ home, sources, alt, incoming }: BridgeFacts): readonly
  * Of the attested ones: those that bring the minimum by themselves, and the fewest others that are enough together with
  * what lies there. What our own addresses sent has been through a minimum there, by the contract.
  */
-export function worthDelivery(
+export function worthwhileDeliveries(
   { way }: BridgeRecord,
   facts: BridgeFacts,
-  view: Pick<View, "attestationOf">,
+  snapshot: Pick<Snapshot, "attestationOf">,
 ): ReadonlySet<Burn> {
   const chosen = new Set<Burn>([facts.home, ...facts.sources].flatMap(({ burns }) => burns));
   const { minimum } = way.home;
   const strange = burnsOf(facts)
     .filter((burn) => !chosen.has(burn) && burn.delivery === undefined)
-    .filter((burn) => view.attestationOf(burn)?.status === "complete")
+    .filter((burn) => snapshot.attestationOf(burn)?.status === "complete")
     .sort((one, other) => (one.amount < other.amount ? 1 : one.amount > other.amount ? -1 : 0));
   const large = strange.filter(({ amount }) => amount >= minimum);
   for (const burn of large) chosen.add(burn);

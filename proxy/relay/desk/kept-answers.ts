@@ -3,7 +3,7 @@
  * is being asked for, or that the venue is away.
  */
 
-export interface AskedOptions<Answer> {
+export interface KeptAnswersOptions<Answer> {
   readonly ask: (key: string) => Promise<Answer>;
   /** An answer is asked for anew when it is older. */
   readonly freshMs: number;
@@ -25,11 +25,11 @@ interface Kept<Answer> {
 /** The oldest go first. */
 const MOST_KEPT = 10_000;
 
-export class Asked<Answer> {
+export class KeptAnswers<Answer> {
   readonly #kept = new Map<string, Kept<Answer>>();
-  readonly #options: AskedOptions<Answer>;
+  readonly #options: KeptAnswersOptions<Answer>;
 
-  constructor(options: AskedOptions<Answer>) {
+  constructor(options: KeptAnswersOptions<Answer>) {
     this.#options = options;
   }
 

@@ -9,8 +9,8 @@ import { FAST, SAFE } from "./burn-terms.ts";
 import { gasOf } from "./calls.ts";
 import { burnAt, feesAt, laneAt, lastArrivalAt, PATIENCE_SECS, TIMEOUT_SECS, verdictAt } from "./plan.ts";
 import { wordsOf, type Said } from "./reason-words.ts";
-import type { Verdict, View } from "./steps.ts";
-import { burnsOf, worthDelivery } from "./is-worthwhile.ts";
+import type { Verdict, Snapshot } from "./steps.ts";
+import { burnsOf, worthwhileDeliveries } from "./is-worthwhile.ts";
 
 /** By the chain of the place, or the id of the message, in which the money is. */
 export type Waits = Readonly<Record<string, Wait>>;
@@ -18,69 +18,73 @@ export type Waits = Readonly<Record<string, Wait>>;
 /** What the chains of these bridges take at most until a block is final, about. */
 const SLOW_SECS = 1_800;
 
-export function waitsOf(record: BridgeRecord, facts: BridgeFacts, view: View): Waits {
+export function waitsOf(record: BridgeRecord, facts: BridgeFacts, snapshot: Snapshot): Waits {
   const { home, sources, alt } = facts;
-  const worth = worthDelivery(record, facts, view);
+  const worth = worthwhileDeliveries(record, facts, snapshot);
   const own = new Set([home, ...sources, ...(alt === undefined ? [] : [alt])].flatMap(({ burns }) => burns));
   const waits = [
-    ...[home, ...sources].map((vault) => [vault.chain, atVault(record, vault, view)] as const),
-    ...(alt === undefined ? [] : [[alt.chain, atAccount(record, alt, view)] as const]),
+    ...[home, ...sources].map((vault) => [vault.chain, atVault(record, vault, snapshot)] as const),
+    ...(alt === undefined ? [] : [[alt.chain, atAccount(record, alt, snapshot)] as const]),
     ...burnsOf(facts)
       .filter(({ delivery }) => delivery === undefined)
-      .map((burn) => [burn.id, inMessage(burn, own.has(burn), worth.has(burn), view)] as const),
+      .map((burn) => [burn.id, inMessage(burn, own.has(burn), worth.has(burn), snapshot)] as const),
   ];
   return Object.fromEntries(waits.filter((one): one is [string, Wait] => one[1] !== undefined));
 }
 
 /** At a forwarder, on its way to where it goes. */
-function atVault(record: BridgeRecord, vault: VaultFacts, view: View): Wait | undefined {
+function atVault(record: BridgeRecord, vault: VaultFacts, snapshot: Snapshot): Wait | undefined {
   const { chain, balance } = vault;
   if (balance === 0n) return undefined;
-  if (view.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
+  if (snapshot.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
   const { way } = record;
   const isIn = way.direction === "in";
-  const lane = laneAt(way, chain, view);
+  const lane = laneAt(way, chain, snapshot);
   // Below the minimum, or not yet final, nothing is wanted.
   if ((isIn ? vault.finalBalance : balance) < (lane ?? way.home).minimum) return undefined;
-  const stopped = stoppedBy(verdictAt(record, vault, view), !isIn);
+  const stopped = stoppedBy(verdictAt(record, vault, snapshot), !isIn);
   if (stopped !== undefined) return { ...wordsOf(stopped), ...clockOf(vault) };
-  const burn = burnAt(record, vault, view);
-  const fees = feesAt(way, chain, view);
+  const burn = burnAt(record, vault, snapshot);
+  const fees = feesAt(way, chain, snapshot);
   if (lane !== undefined && burn === undefined)
     return fees === "asking" ? undefined : { ...wordsOf("FEE_ABOVE_CEILING"), ...clockOf(vault) };
   const gas = gasOf(lane === undefined ? "sweep" : "flush");
-  const undone = undoneStep(chain, gas, `${chain} ${vault.address}`, view);
+  const undone = undoneStep(chain, gas, `${chain} ${vault.address}`, snapshot);
   // Only where there is a fast way is the slow one the ceiling's doing.
   const isSlow = burn?.finality === SAFE && typeof fees === "object" && fees.has(FAST);
   return undone ?? (isSlow ? wordsOf("SLOW_WAY") : undefined);
 }
 
 /** On the other blockchain, under the user's own key. */
-function atAccount({ way }: BridgeRecord, { chain, balance }: VaultFacts, view: View): Wait | undefined {
+function atAccount(
+  { way }: BridgeRecord,
+  { chain, balance }: VaultFacts,
+  snapshot: Snapshot,
+): Wait | undefined {
   if (balance === 0n) return undefined;
-  if (view.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
+  if (snapshot.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
   return balance < way.home.minimum ? undefined : wordsOf("SIGNATURE_AWAITED");
 }
 
-function inMessage(burn: Burn, isOwn: boolean, isWorth: boolean, view: View): Wait | undefined {
+function inMessage(burn: Burn, isOwn: boolean, isWorth: boolean, snapshot: Snapshot): Wait | undefined {
   if (burn.protocol !== 0) return wordsOf("RELAY_PENDING");
-  switch (view.attestationOf(burn)?.status) {
+  switch (snapshot.attestationOf(burn)?.status) {
     case "complete":
       break;
     case "expired":
-      return wordsOf(view.isAttesterAway() ? "ATTESTER_UNAVAILABLE" : "ATTESTATION_EXPIRED");
+      return wordsOf(snapshot.isAttesterAway() ? "ATTESTER_UNAVAILABLE" : "ATTESTATION_EXPIRED");
     case "pending":
     case undefined:
-      if (view.isAttesterAway()) return wordsOf("ATTESTER_UNAVAILABLE");
+      if (snapshot.isAttesterAway()) return wordsOf("ATTESTER_UNAVAILABLE");
       // Of what others burned, how they asked for it is their own matter.
       if (!isOwn || burn.minFinality <= FAST) return wordsOf("ATTESTATION_PENDING");
       return { ...wordsOf("SLOW_WAY"), by: burn.place.at + SLOW_SECS };
   }
   const { to } = burn;
   if (!isWorth) return wordsOf("DELIVERY_BELOW_MINIMUM");
-  if (to === undefined || !view.isServed(to) || view.tipOf(to) === undefined)
+  if (to === undefined || !snapshot.isServed(to) || snapshot.tipOf(to) === undefined)
     return wordsOf("CHAIN_UNAVAILABLE");
-  return undoneStep(to, gasOf("deliver"), `message ${burn.id}`, view);
+  return undoneStep(to, gasOf("deliver"), `message ${burn.id}`, snapshot);
 }
 
 function stoppedBy(verdict: Verdict, isVenue: boolean): Said | undefined {
@@ -97,10 +101,10 @@ function stoppedBy(verdict: Verdict, isVenue: boolean): Said | undefined {
   }
 }
 
-function undoneStep(chain: string, gas: bigint, key: string, view: View): Wait | undefined {
-  const left = view.gasOn(chain);
+function undoneStep(chain: string, gas: bigint, key: string, snapshot: Snapshot): Wait | undefined {
+  const left = snapshot.gasOn(chain);
   if (typeof left === "bigint" && left < gas) return wordsOf("GAS_MISSING");
-  return view.isHeld(key, chain) ? wordsOf("STEP_REFUSED") : undefined;
+  return snapshot.isHeld(key, chain) ? wordsOf("STEP_REFUSED") : undefined;
 }
 
 /** Money that is stopped is nobody's hostage: when its clock is started, and when it may go back. */

@@ -6,13 +6,13 @@ const MOST_BLOCKS = 1_024;
 /** Refusals of so many steps are kept; the oldest go first. */
 const MOST_HELD = 20_000;
 
-interface Hold {
+interface Refused {
   readonly refusals: number;
   readonly untilBlock: number;
 }
 
-export class Holds {
-  readonly #held = new Map<string, Hold>();
+export class RefusalBackoff {
+  readonly #held = new Map<string, Refused>();
 
   get size(): number {
     return this.#held.size;

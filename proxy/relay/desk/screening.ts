@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { Arrival } from "../fold/facts.ts";
-import { Asked } from "./kept-answers.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import type { Verdict } from "./steps.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -29,7 +29,7 @@ export interface ScreeningParts {
 export type Screening = ReturnType<typeof createScreening>;
 
 export function createScreening({ url, ...options }: ScreeningParts) {
-  const asked = new Asked<boolean>({
+  const asked = new KeptAnswers<boolean>({
     ...{ ...options, freshMs: FRESH_MS, retryMs: RETRY_MS },
     ask: async (key) => {
       const [chain, address] = key.split(" ");

@@ -8,11 +8,11 @@ import type { Attested } from "../chains/attestations.ts";
 import { AttesterUnavailable, type AttesterClient } from "../chains/attester-client.ts";
 import type { Remark } from "../chain-book.ts";
 import type { BridgeFacts, Burn } from "../fold/facts.ts";
-import { Asked } from "./kept-answers.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import type { CalledContracts } from "./calls.ts";
-import type { Holds } from "./refusal-backoff.ts";
+import type { RefusalBackoff } from "./refusal-backoff.ts";
 import { createScreening } from "./screening.ts";
-import type { FeeTable, Verdict, View } from "./steps.ts";
+import type { FeeTable, Verdict, Snapshot } from "./steps.ts";
 
 /** What of the book is worked with. */
 export interface WorkBook {
@@ -46,14 +46,14 @@ export interface ExchangeDesk {
   isOpen(): Promise<boolean>;
 }
 
-export interface ViewParts {
+export interface SnapshotParts {
   readonly book: WorkBook;
   /** The pool's chain among them, by the name of `HOME_CHAIN`. */
   readonly chains: readonly ServedChain[];
   readonly attester: Pick<AttesterClient, "fees"> | undefined;
   readonly exchange: ExchangeDesk | undefined;
   readonly screeningUrl: string | undefined;
-  readonly holds: Holds;
+  readonly refusals: RefusalBackoff;
   readonly now: () => number;
   /** Something was answered. */
   readonly onAnswer: () => void;
@@ -65,11 +65,11 @@ const RETRY_MS = 15_000;
 /** Of a basis point, as tables have parts of one. */
 const PARTS = 1_000_000;
 
-export function createView(parts: ViewParts): View {
-  const { book, chains, attester, exchange, holds, now, onAnswer, onFault } = parts;
+export function createSnapshot(parts: SnapshotParts): Snapshot {
+  const { book, chains, attester, exchange, refusals, now, onAnswer, onFault } = parts;
   const known = new Map(chains.map((chain) => [chain.name, chain]));
   const often = { freshMs: FRESH_MS, retryMs: RETRY_MS, now, onAnswer };
-  const tables = new Asked<FeeTable>({
+  const tables = new KeptAnswers<FeeTable>({
     ...often,
     ask: async (way) => {
       const [source = 0, destination = 0] = way.split(" ").map(Number);
@@ -83,17 +83,17 @@ export function createView(parts: ViewParts): View {
     if (exchange === undefined) throw new Error("no exchange is configured");
     return exchange;
   };
-  const accounts = new Asked<boolean>({
+  const accounts = new KeptAnswers<boolean>({
     ...often,
     ask: async (account) => desk().hasAccount(account as Address),
     onFault: (error) => onFault("exchange", error),
   });
-  const opening = new Asked<boolean>({
+  const opening = new KeptAnswers<boolean>({
     ...{ ...often, freshMs: RETRY_MS },
     ask: async () => desk().isOpen(),
     onFault: (error) => onFault("exchange", error),
   });
-  const gas = new Asked<bigint>({
+  const gas = new KeptAnswers<bigint>({
     ...{ ...often, freshMs: RETRY_MS },
     ask: async (chain) => {
       const served = known.get(chain);
@@ -136,6 +136,6 @@ export function createView(parts: ViewParts): View {
       const answer = gas.of(chain);
       return typeof answer === "object" ? answer.value : answer;
     },
-    isHeld: (key, chain) => holds.isHeld(key, book.tipOf(chain)?.number ?? 0),
+    isHeld: (key, chain) => refusals.isHeld(key, book.tipOf(chain)?.number ?? 0),
   };
 }

@@ -72,7 +72,7 @@ export type FeeTable = ReadonlyMap<number, FeeRate>;
 export type FeeRate = bigint;
 
 /** What planning may ask; all of it is in memory. */
-export interface View {
+export interface Snapshot {
   /** The newest block that was looked at. Undefined where the chain is away: nothing is done there then. */
   tipOf(chain: string): { readonly number: number; readonly timestamp: number } | undefined;
   /** Number of an EVM chain of the settings. */

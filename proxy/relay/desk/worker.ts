@@ -9,15 +9,15 @@ import type { Errands } from "../../base/chain/errands.ts";
 import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import { createFarLine } from "./far-line.ts";
-import { Holds } from "./refusal-backoff.ts";
+import { RefusalBackoff } from "./refusal-backoff.ts";
 import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
-import { postageOf } from "./delivery-fee.ts";
+import { deliveryFeeOf } from "./delivery-fee.ts";
 import { Live } from "./live.ts";
 import { waitsOf } from "./reasons.ts";
 import type { Step } from "./steps.ts";
 import type { SweepParts } from "./sweeps.ts";
-import { createView, type ServedChain, type ViewParts } from "./snapshot.ts";
+import { createSnapshot, type ServedChain, type SnapshotParts } from "./snapshot.ts";
 
 export interface FarChain extends ServedChain {
   readonly chain: Pick<Chain, "call">;
@@ -25,11 +25,11 @@ export interface FarChain extends ServedChain {
 }
 
 export interface WorkerParts
-  extends Omit<ViewParts, "chains" | "holds" | "onAnswer" | "onFault">, Omit<SweepParts, "contracts"> {
+  extends Omit<SnapshotParts, "chains" | "refusals" | "onAnswer" | "onFault">, Omit<SweepParts, "contracts"> {
   readonly home: ServedChain & { readonly chain: Pick<Chain, "call"> };
   readonly far: readonly FarChain[];
-  /** Wei, of each chain's own coin; see `postageOf`. */
-  readonly mostPostage: bigint;
+  /** Wei, of each chain's own coin; see `deliveryFeeOf`. */
+  readonly mostDeliveryFee: bigint;
   readonly hasLease: () => boolean;
   readonly wakeSequencer: () => void;
   readonly pollIntervalMs: number;
@@ -40,11 +40,11 @@ export type Worker = ReturnType<typeof createWorker>;
 
 export function createWorker(parts: WorkerParts) {
   const { book, home, far, hasLease, logger } = parts;
-  const holds = new Holds();
+  const refusals = new RefusalBackoff();
   const live = new Live(book);
-  const view = createView({
+  const snapshot = createSnapshot({
     ...parts,
-    ...{ chains: [home, ...far], holds, onAnswer: () => wake() },
+    ...{ chains: [home, ...far], refusals, onAnswer: () => wake() },
     onFault: (venue, error) =>
       logger.warn({ venue, err: error }, "a venue does not answer; what needs it waits"),
   });
@@ -56,7 +56,7 @@ export function createWorker(parts: WorkerParts) {
       const record = book.recordOf(id);
       const facts = book.factsOf(id);
       if (record === undefined || facts === undefined) continue;
-      for (const step of planOf(record, facts, view))
+      for (const step of planOf(record, facts, snapshot))
         if (step.chain === chain && !steps.has(step.key)) steps.set(step.key, step);
     }
     return [...steps.values()];
@@ -70,7 +70,7 @@ export function createWorker(parts: WorkerParts) {
       const record = book.recordOf(id);
       const facts = book.factsOf(id);
       if (record === undefined || facts === undefined) continue;
-      book.remark(id, { waits: ids.has(id) ? waitsOf(record, facts, view) : {} });
+      book.remark(id, { waits: ids.has(id) ? waitsOf(record, facts, snapshot) : {} });
     }
     explained.clear();
     for (const id of ids) explained.add(id);
@@ -78,14 +78,14 @@ export function createWorker(parts: WorkerParts) {
 
   const errands: Errands = createHomeLine({
     ...parts,
-    ...{ contracts: home.contracts, holds },
+    ...{ contracts: home.contracts, refusals },
     steps: () => stepsOn(HOME_CHAIN),
     tip: () => book.tipOf(HOME_CHAIN)?.number,
-    quote: ({ terms: { exit } }) => postageOf(home.chain, exit, parts.mostPostage),
+    quote: ({ terms: { exit } }) => deliveryFeeOf(home.chain, exit, parts.mostDeliveryFee),
   });
   const lines = far.map(({ name, contracts, chain, sender }) =>
     createFarLine({
-      ...{ name, contracts, chain, sender, hasLease, holds, mostPostage: parts.mostPostage },
+      ...{ name, contracts, chain, sender, hasLease, refusals, mostDeliveryFee: parts.mostDeliveryFee },
       steps: () => stepsOn(name),
       tip: () => book.tipOf(name)?.number,
       logger: logger.child({ chain: name }),
@@ -105,7 +105,7 @@ export function createWorker(parts: WorkerParts) {
     /** For the sequencer. */
     errands,
     /** Of burns from one domain to another, as the attester asks now. */
-    attesterFees: (source: number, destination: number) => view.feesOf(source, destination),
+    attesterFees: (source: number, destination: number) => snapshot.feesOf(source, destination),
     start(): void {
       unfollow = book.onChange((bridgeId) => {
         live.changed(bridgeId);

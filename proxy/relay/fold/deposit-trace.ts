@@ -15,7 +15,7 @@ import type {
 } from "../../base/bridge/requests.ts";
 
 /** A deposit, and where it stands. */
-export interface Flow {
+export interface DepositTrace {
   readonly state: BridgeState;
   readonly amount: bigint | undefined;
   /** Where it came in, and when (Unix seconds). */
@@ -29,7 +29,7 @@ export interface Flow {
   readonly inside: Message | undefined;
 }
 
-type End = Pick<Flow, "state" | "leafIndex" | "at" | "inside"> & {
+type End = Pick<DepositTrace, "state" | "leafIndex" | "at" | "inside"> & {
   readonly transactions: readonly ProgressTransaction[];
 };
 
@@ -38,7 +38,7 @@ export function isOver(state: BridgeState): boolean {
 }
 
 /** Oldest first. */
-export function flowsOf(facts: Facts, direction: "in" | "out"): readonly Flow[] {
+export function traceDeposits(facts: Facts, direction: "in" | "out"): readonly DepositTrace[] {
   const messages = new Map(facts.messages.map((message) => [message.id, message]));
   /** Messages that a place of this request has sent. */
   const own = new Set(facts.places.flatMap(({ leavings }) => leavings.map(({ message }) => message)));
@@ -46,7 +46,7 @@ export function flowsOf(facts: Facts, direction: "in" | "out"): readonly Flow[] 
   const flows = facts.places.flatMap((place) =>
     place.entries
       .filter(({ message }) => message === undefined || !own.has(message))
-      .map((entry): Flow => {
+      .map((entry): DepositTrace => {
         const brought = entry.message === undefined ? undefined : messages.get(entry.message);
         const end = endOf(place, entry);
         const burn: ProgressTransaction[] =
@@ -64,7 +64,7 @@ export function flowsOf(facts: Facts, direction: "in" | "out"): readonly Flow[] 
   // Told of by the attester and not here yet: nobody believes how much it is.
   const announced = facts.messages
     .filter(({ id, to }) => !own.has(id) && !hasArrivedAt(facts.places, to, id))
-    .map((message): Flow => ({
+    .map((message): DepositTrace => ({
       ...{ state: "bridging", amount: undefined, chain: message.from, since: message.sentAt },
       ...{ leafIndex: undefined, at: undefined, inside: message },
       transactions:

@@ -6,7 +6,7 @@
 import type { BridgeReason, BridgeState } from "../../../shared/api/bridge-status.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Facts, Message, Place, Progress, Trouble, Wait } from "../../base/bridge/requests.ts";
-import { flowsOf, isOver, type Flow } from "./deposit-trace.ts";
+import { traceDeposits, isOver, type DepositTrace } from "./deposit-trace.ts";
 
 export interface ProgressOptions {
   /** Of the refund clock, as the forwarders' code has it. */
@@ -23,7 +23,7 @@ export const NOTHING_SEEN: Facts = {
 };
 
 export function progressFrom(record: BridgeRecord, facts: Facts, options: ProgressOptions): Progress {
-  const flows = flowsOf(facts, record.way.direction);
+  const flows = traceDeposits(facts, record.way.direction);
   const shown = flows.findLast(({ state }) => !isOver(state)) ?? flows.at(-1);
   const state = shown?.state ?? "awaiting_funds";
   const refundableAt = refundableAtOf(facts.places, options.timeoutSecs);
@@ -91,14 +91,14 @@ const USUAL: readonly BridgeReason[] = [
   "SIGNATURE_AWAITED",
 ];
 
-function reasonOf(shown: Flow | undefined, facts: Facts): Pick<Progress, "reason" | "error"> {
+function reasonOf(shown: DepositTrace | undefined, facts: Facts): Pick<Progress, "reason" | "error"> {
   const trouble = troubleOf(shown, facts);
   if (trouble === undefined) return { reason: undefined, error: undefined };
   const reason = { code: trouble.code, detail: trouble.detail };
   return { reason, error: USUAL.includes(trouble.code) ? undefined : reason };
 }
 
-function troubleOf(shown: Flow | undefined, facts: Facts): Trouble | undefined {
+function troubleOf(shown: DepositTrace | undefined, facts: Facts): Trouble | undefined {
   if (shown?.state === "failed") return shown.inside?.failure;
   if (shown?.state !== "below_minimum") return waitOf(shown, facts);
   const least = shown.at?.place.minimum ?? 0n;
@@ -109,7 +109,7 @@ function troubleOf(shown: Flow | undefined, facts: Facts): Trouble | undefined {
 }
 
 /** Where its money is now; undefined once it is at its end. */
-function waitOf(shown: Flow | undefined, { waits }: Facts): Wait | undefined {
+function waitOf(shown: DepositTrace | undefined, { waits }: Facts): Wait | undefined {
   if (shown === undefined || isOver(shown.state)) return undefined;
   return waits[shown.inside?.id ?? shown.at?.place.chain ?? ""];
 }
@@ -117,7 +117,7 @@ function waitOf(shown: Flow | undefined, { waits }: Facts): Wait | undefined {
 function nextOf(
   record: BridgeRecord,
   facts: Facts,
-  shown: Flow | undefined,
+  shown: DepositTrace | undefined,
   options: ProgressOptions,
   refundableAt: number | undefined,
 ): Progress["next"] {

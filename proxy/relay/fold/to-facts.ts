@@ -22,7 +22,7 @@ export interface Beside {
   readonly isComplete: boolean;
 }
 
-export function asFacts(record: BridgeRecord, facts: BridgeFacts, beside: Beside): Facts {
+export function toFacts(record: BridgeRecord, facts: BridgeFacts, beside: Beside): Facts {
   const { way } = record;
   const { home, sources, alt, incoming } = facts;
   const emptied = way.direction === "out" ? "flush" : "burn";

@@ -82,11 +82,7 @@ describe("pool: accounts with code", function () {
       for (const signers of [[first], [second, first], [first, first], [first, second, second]]) {
         assert.equal(((await outcome(world, await deposit(signers))) as Fault).error, "TransferRefused");
       }
-      const contract = new Contract(
-        account,
-        (await loadArtifact("SmartAccount")).abi,
-        world.provider,
-      );
+      const contract = new Contract(account, (await loadArtifact("SmartAccount")).abi, world.provider);
       assert.equal(
         await contract.getFunction("isValidSignature")(`0x${"00".repeat(32)}`, "0x"),
         "0xffffffff",

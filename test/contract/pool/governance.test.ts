@@ -223,11 +223,7 @@ describe("pool: governance", () => {
   }
 
   it("an asset is taken from its admission to its delisting, and can leave for ever", async () => {
-    const contract = new Contract(
-      configurable,
-      (await loadArtifact("ConfigurableToken")).abi,
-      world.owner,
-    );
+    const contract = new Contract(configurable, (await loadArtifact("ConfigurableToken")).abi, world.owner);
     await world.call(contract, "mint", world.owner.address, 10_000n);
     const withdrawal = (): Sealed => seal(world.withdrawalDraft(freshAddress(), 100n, configurable));
     const unsupported = `assetunsupported ${configurable}`;
@@ -257,11 +253,7 @@ describe("pool: governance", () => {
   });
 
   it("a delisted asset whose new proposal is withdrawn, or expires, can still leave", async () => {
-    const contract = new Contract(
-      configurable,
-      (await loadArtifact("ConfigurableToken")).abi,
-      world.owner,
-    );
+    const contract = new Contract(configurable, (await loadArtifact("ConfigurableToken")).abi, world.owner);
     await world.call(contract, "mint", world.setting.home.pool, 10_000n);
     const leaves = async (): Promise<string> =>
       asText(await world.executeOne(seal(world.withdrawalDraft(freshAddress(), 100n, configurable))));

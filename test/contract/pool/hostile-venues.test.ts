@@ -49,11 +49,7 @@ describe("pool: hostile venues", () => {
       moreAssets: ["ConfigurableToken", "TestUSDC"],
     });
     [configurableAddress, other] = world.moreAssets as [Address, Address];
-    venue = new Contract(
-      world.executor!,
-      (await loadArtifact("ConfigurableExecutor")).abi,
-      world.owner,
-    );
+    venue = new Contract(world.executor!, (await loadArtifact("ConfigurableExecutor")).abi, world.owner);
     configurable = new Contract(
       configurableAddress,
       (await loadArtifact("ConfigurableToken")).abi,

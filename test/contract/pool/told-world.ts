@@ -115,11 +115,7 @@ export async function tellUntil(
 
 /** What the venue gives from now on. */
 export async function payOut(world: World, amount: bigint): Promise<void> {
-  const fixed = new Contract(
-    world.executor!,
-    (await loadArtifact("FixedExecutor")).abi,
-    world.owner,
-  );
+  const fixed = new Contract(world.executor!, (await loadArtifact("FixedExecutor")).abi, world.owner);
   await world.call(fixed, "setPayout", amount);
   const other = new Contract(STORY.assets.other, world.usdc.interface, world.owner);
   await world.call(other, "mint", world.executor, amount);

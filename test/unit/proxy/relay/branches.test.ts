@@ -98,7 +98,7 @@ function bookOf(branches: Branches): WatchingBook {
       chains: [
         {
           ...{ name: "home", where: "home", chain: branches.chain(), confirmations: 2, blockSecs: 1 },
-          ...{ pollIntervalMs: 1, heard: { tokens: [BRIDGE_USDC], forwarders: FORWARDERS } },
+          ...{ pollIntervalMs: 1, contracts: { tokens: [BRIDGE_USDC], forwarders: FORWARDERS } },
         },
       ],
     },

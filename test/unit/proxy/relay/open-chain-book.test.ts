@@ -26,10 +26,10 @@ describe("relay out of the settings", () => {
         ["perpvenue", "source", 2],
       ],
     );
-    assert.deepEqual(chains[0]!.heard.tokens, [BRIDGE_USDC]);
-    assert.equal(chains[1]!.heard.cctp!.messenger, madeAddress(0x601));
-    assert.equal(chains[3]!.heard.exchange, madeAddress(0x1901));
-    assert.equal(chains[0]!.heard.cctp!.senders[6], `0x${madeAddress(0x601).slice(2).padStart(64, "0")}`);
+    assert.deepEqual(chains[0]!.contracts.tokens, [BRIDGE_USDC]);
+    assert.equal(chains[1]!.contracts.cctp!.messenger, madeAddress(0x601));
+    assert.equal(chains[3]!.contracts.exchange, madeAddress(0x1901));
+    assert.equal(chains[0]!.contracts.cctp!.senders[6], `0x${madeAddress(0x601).slice(2).padStart(64, "0")}`);
     assert.equal(altchain!.domain, 5);
     assert.equal(bridgingSecs, 1_200);
   });

@@ -136,7 +136,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
     const swapped = await on.accept(made);
     await until("it to be sent", async () => (await on.store.get(swapped.id))?.status.state === "submitted");
     const artifact = await loadArtifact("FixedExecutor");
-    const venue = new Contract(executor, artifact.abi as never, on.owner);
+    const venue = new Contract(executor, artifact.abi, on.owner);
     const ahead = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 12n };
     const moved = (await venue["setPayout"]!(FLOOR - 1n, ahead)) as Sent;
     await on.mine();
@@ -204,7 +204,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
     const account = asAddress(depositor.address)!;
     const tokenAbi = (await loadArtifact("TestToken")).abi;
     await call(weth, tokenAbi, "mint", account, 5_000n);
-    const token = new Contract(weth, tokenAbi as never, depositor);
+    const token = new Contract(weth, tokenAbi, depositor);
     await ((await token["approve"]!(pool.address, 5_000n)) as Sent).wait();
     const made = on.stated(depositDraft(on.setting, { asset: weth, amount: 5_000n, depositor: account }));
     const { calldata } = await payments.attest(OWNER.developerId, posted(made.draft));

@@ -38,7 +38,7 @@ describe("pool-watch: on a real pool", function () {
       guardian: mustAddress("0x70997970C51812dc3A010C7d01b50e0d17dc79C8"),
     });
     token = world.moreAssets[0]!;
-    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi as never, world.owner);
+    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi, world.owner);
     const { chainId, pool: address } = world.setting.home;
     pool = createPool(createChain(world.provider._getConnection().url, chainId), address);
     await world.call(contract, "mint", world.owner.address, HELD);

@@ -157,7 +157,7 @@ describe("relay/desk: burns on the other blockchain", function () {
     assert.equal(balance, 0n);
   });
 
-  it("asks for a recent block when the one it holds is old, and not at every look", async () => {
+  it("asks for a recent block when the one it refusals is old, and not at every look", async () => {
     await arrive(AMOUNT);
     const first = await asked();
     assert.equal(questions, 1);

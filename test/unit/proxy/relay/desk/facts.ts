@@ -1,7 +1,7 @@
 /** Requests and what chains say of them, made by hand: builders with defaults for the tests of planning. */
 import { bridgeForm, HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/base/store/bridge-records.ts";
 import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../../../../../proxy/relay/fold/facts.ts";
-import type { View } from "../../../../../proxy/relay/desk/steps.ts";
+import type { Snapshot } from "../../../../../proxy/relay/desk/steps.ts";
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, "0")}`;
 const bytes32 = (n: number): string => `0x${n.toString(16).padStart(64, "0")}`;
@@ -156,7 +156,7 @@ export function burn(bend: Partial<Burn> = {}): Burn {
 const TIP = { number: 100, timestamp: NOW };
 
 /** Everything in reach, open and free of fees. */
-export function viewOf(bend: Partial<View> = {}): View {
+export function viewOf(bend: Partial<Snapshot> = {}): Snapshot {
   return {
     tipOf: () => TIP,
     chainIdOf: (chain) => (chain === SECOND ? BigInt(SECOND_ID) : chain === HOME_CHAIN ? 31_337n : undefined),

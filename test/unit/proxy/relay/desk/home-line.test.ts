@@ -1,6 +1,6 @@
 // The order of steps on the pool's chain. Only the order: what each step does is played on real chains in worker.test.ts.
 import assert from "node:assert/strict";
-import { Holds } from "../../../../../proxy/relay/desk/refusal-backoff.ts";
+import { RefusalBackoff } from "../../../../../proxy/relay/desk/refusal-backoff.ts";
 import { createHomeLine } from "../../../../../proxy/relay/desk/home-line.ts";
 import type { Step } from "../../../../../proxy/relay/desk/steps.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
@@ -31,7 +31,7 @@ describe("relay/desk: the order on the pool's chain", () => {
       steps: () => [...deliveries, ...arrived],
       tip: () => TIP.number,
       quote: () => Promise.resolve(0n),
-      holds: new Holds(),
+      refusals: new RefusalBackoff(),
       logger: createLogger("silent"),
       sender: GAS_WALLET,
       readSink: () => undefined,

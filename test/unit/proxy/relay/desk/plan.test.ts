@@ -2,15 +2,19 @@
 import assert from "node:assert/strict";
 import { planOf } from "../../../../../proxy/relay/desk/plan.ts";
 import type { BridgeFacts, VaultFacts } from "../../../../../proxy/relay/fold/facts.ts";
-import type { Step, View } from "../../../../../proxy/relay/desk/steps.ts";
+import type { Step, Snapshot } from "../../../../../proxy/relay/desk/steps.ts";
 import { HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/base/store/bridge-records.ts";
 import * as made from "./facts.ts";
 
 const { IN, OUT, SOURCE, SECOND, MINIMUM, LANE_MINIMUM, NOW } = made;
 const DAY = 86_400;
 
-function plan(record: BridgeRecord, facts: Partial<BridgeFacts>, view: Partial<View> = {}): readonly Step[] {
-  return planOf(record, made.factsOf(facts), made.viewOf(view));
+function plan(
+  record: BridgeRecord,
+  facts: Partial<BridgeFacts>,
+  snapshot: Partial<Snapshot> = {},
+): readonly Step[] {
+  return planOf(record, made.factsOf(facts), made.viewOf(snapshot));
 }
 const kindsOf = (steps: readonly Step[]): string[] => steps.map(({ kind }) => kind);
 
@@ -86,32 +90,32 @@ describe("relay/desk/plan: money on the pool's chain", () => {
     const skips = [{ place: made.placeOf(98), reason: "0x" }];
     const arrivals = [made.arrival(MINIMUM, 5), made.arrival(MINIMUM, 99)];
     const home = made.vault(HOME_CHAIN, IN, { arrivals, skips });
-    const view = { tipOf: () => ({ number: 99, timestamp: NOW }) };
-    assert.deepEqual(kindsOf(plan(made.inRecord(), { home }, view)), ["sweep"]);
+    const snapshot = { tipOf: () => ({ number: 99, timestamp: NOW }) };
+    assert.deepEqual(kindsOf(plan(made.inRecord(), { home }, snapshot)), ["sweep"]);
   });
 });
 
 describe("relay/desk/plan: screened money", () => {
-  const refuse: Partial<View> = { screeningOf: () => "refused" };
+  const refuse: Partial<Snapshot> = { screeningOf: () => "refused" };
 
   it("is never swept; its clock is started, and after the time-out it goes to its refund address", () => {
-    for (const [record, view] of [
+    for (const [record, snapshot] of [
       [made.inRecord(), refuse],
       [made.refused(made.inRecord()), {}],
     ] as const) {
-      assert.deepEqual(kindsOf(plan(record, inWith(MINIMUM), view)), ["touch"]);
+      assert.deepEqual(kindsOf(plan(record, inWith(MINIMUM), snapshot)), ["touch"]);
       const clockAt = (at: number, hasMinimum = true): string[] =>
-        kindsOf(plan(record, inWith(MINIMUM, { clock: { at, hasMinimum } }), view));
+        kindsOf(plan(record, inWith(MINIMUM, { clock: { at, hasMinimum } }), snapshot));
       assert.deepEqual(clockAt(NOW - DAY + 1), []);
       assert.deepEqual(clockAt(NOW - DAY), ["refund"]);
       // A clock of dust counts for dust alone.
       assert.deepEqual(clockAt(NOW - DAY, false), ["touch"]);
-      assert.deepEqual(kindsOf(plan(record, sourceWith(LANE_MINIMUM), view)), ["touch"]);
+      assert.deepEqual(kindsOf(plan(record, sourceWith(LANE_MINIMUM), snapshot)), ["touch"]);
     }
   });
 
   it("waits while the provider does not answer, and for an hour at most until its clock is started", () => {
-    const unknown: Partial<View> = { screeningOf: () => "unknown" };
+    const unknown: Partial<Snapshot> = { screeningOf: () => "unknown" };
     assert.deepEqual(plan(made.inRecord(), inWith(MINIMUM), unknown), []);
     const arrivals = [made.arrival(MINIMUM, 5, { at: NOW - 3_600 })];
     const home = made.vault(HOME_CHAIN, IN, { arrivals });
@@ -121,7 +125,7 @@ describe("relay/desk/plan: screened money", () => {
 
   it("is asked about by the sources of what lies there now, not of what has left", () => {
     const asked: string[][] = [];
-    const screeningOf: View["screeningOf"] = (_chain, arrivals) => {
+    const screeningOf: Snapshot["screeningOf"] = (_chain, arrivals) => {
       asked.push(arrivals.map(({ from }) => from));
       return "open";
     };
@@ -150,11 +154,11 @@ describe("relay/desk/plan: money on another chain", () => {
   });
 
   it("goes fast while the fee fits under the ceiling, else the slow way, and the slow way while the attester is away", () => {
-    const burnAt = (table: ReturnType<View["feesOf"]>): unknown => {
+    const burnAt = (table: ReturnType<Snapshot["feesOf"]>): unknown => {
       const [step] = plan(made.inRecord(), sourceWith(LANE_MINIMUM), { feesOf: () => table });
       return step?.kind === "forward" ? step.burn : step?.kind;
     };
-    const bps = (fast: number, safe = 0): ReturnType<View["feesOf"]> =>
+    const bps = (fast: number, safe = 0): ReturnType<Snapshot["feesOf"]> =>
       new Map([
         [1_000, BigInt(fast) * 1_000_000n],
         [2_000, BigInt(safe) * 1_000_000n],
@@ -170,7 +174,7 @@ describe("relay/desk/plan: money on another chain", () => {
   });
 
   it("rounds a fee up, so that the attester has no reason to be slow", () => {
-    const feesOf: View["feesOf"] = () => new Map([[1_000, 1_300_000n]]);
+    const feesOf: Snapshot["feesOf"] = () => new Map([[1_000, 1_300_000n]]);
     const [step] = plan(made.inRecord(), sourceWith(LANE_MINIMUM + 1n), { feesOf });
     // 1.3 basis points of 2,000,001 units are 260.00013.
     assert.ok(step?.kind === "forward");
@@ -178,7 +182,7 @@ describe("relay/desk/plan: money on another chain", () => {
   });
 
   it("starts the refund clock when no way fits under the ceiling for an hour, and pays back a day later", () => {
-    const feesOf: View["feesOf"] = () => new Map([[2_000, 9_999_000_000n]]);
+    const feesOf: Snapshot["feesOf"] = () => new Map([[2_000, 9_999_000_000n]]);
     const arrivals = [made.arrival(LANE_MINIMUM, 5, { at: NOW - 3_600 })];
     const at = (clock: VaultFacts["clock"]): string[] =>
       kindsOf(
@@ -209,7 +213,7 @@ describe("relay/desk/plan: messages", () => {
     assert.deepEqual(plan(made.inRecord(), sent({ to: undefined })), []);
     assert.deepEqual(plan(made.inRecord(), sent({ protocol: 1 })), []);
     for (const status of ["pending", "expired"] as const) {
-      const attestationOf = (): ReturnType<View["attestationOf"]> => ({
+      const attestationOf = (): ReturnType<Snapshot["attestationOf"]> => ({
         status,
         message: "0x02",
         attestation: "0x03",
@@ -243,8 +247,8 @@ describe("relay/desk/plan: messages", () => {
     const burns = (...amounts: readonly bigint[]): Partial<BridgeFacts> => ({
       incoming: amounts.map((amount, i) => made.burn({ id: `burn-${String(i)}`, amount })),
     });
-    const carried = (facts: Partial<BridgeFacts>, view: Partial<View> = {}): string[] =>
-      plan(made.inRecord(), facts, view)
+    const carried = (facts: Partial<BridgeFacts>, snapshot: Partial<Snapshot> = {}): string[] =>
+      plan(made.inRecord(), facts, snapshot)
         .filter(({ kind }) => kind === "deliver")
         .map(({ key }) => key.slice(-1));
     const dust = Array<bigint>(100).fill(1n);
@@ -260,7 +264,7 @@ describe("relay/desk/plan: messages", () => {
     assert.deepEqual(carried(burns(...Array<bigint>(9).fill(MINIMUM / 9n + 1n))), []);
     assert.equal(carried(burns(...Array<bigint>(8).fill(MINIMUM / 8n))).length, 8);
     // What the attesters have not signed is nothing to count on.
-    const attestationOf: View["attestationOf"] = ({ id }) => ({
+    const attestationOf: Snapshot["attestationOf"] = ({ id }) => ({
       ...{ status: id === "burn-0" ? "pending" : "complete", message: "0x02", attestation: "0x03" },
     });
     assert.deepEqual(carried(burns(MINIMUM - 1n, 1n), { attestationOf }), []);
@@ -273,7 +277,7 @@ describe("relay/desk/plan: messages", () => {
 
 describe("relay/desk/plan: money on its way out", () => {
   it("flushes what is there, fast while that fits", () => {
-    const feesOf: View["feesOf"] = () => new Map([[1_000, 1_000_000n]]);
+    const feesOf: Snapshot["feesOf"] = () => new Map([[1_000, 1_000_000n]]);
     const [step] = plan(made.chainRecord(), outWith(MINIMUM), { feesOf });
     assert.ok(step?.kind === "flush");
     assert.deepEqual(step.burn, { maxFee: 110n, finality: 1_000 });
@@ -281,10 +285,10 @@ describe("relay/desk/plan: money on its way out", () => {
   });
 
   it("does not send to an account that the exchange does not know: the clock, then back into the note", () => {
-    const view: Partial<View> = { exitOf: () => "refused" };
-    assert.deepEqual(kindsOf(plan(made.exchangeRecord(), outWith(MINIMUM), view)), ["touch"]);
+    const snapshot: Partial<Snapshot> = { exitOf: () => "refused" };
+    assert.deepEqual(kindsOf(plan(made.exchangeRecord(), outWith(MINIMUM), snapshot)), ["touch"]);
     const clock = { at: NOW - DAY, hasMinimum: true };
-    const [step] = plan(made.exchangeRecord(), outWith(MINIMUM, { clock }), view);
+    const [step] = plan(made.exchangeRecord(), outWith(MINIMUM, { clock }), snapshot);
     assert.ok(step?.kind === "refund" && step.vault.kind === "out");
     // Known by now: the money goes where it was to go.
     assert.deepEqual(kindsOf(plan(made.exchangeRecord(), outWith(MINIMUM, { clock }))), ["flush"]);

@@ -4,7 +4,7 @@ import type { Wait } from "../../../../../proxy/base/bridge/requests.ts";
 import type { BridgeFacts } from "../../../../../proxy/relay/fold/facts.ts";
 import { PATIENCE_SECS, TIMEOUT_SECS } from "../../../../../proxy/relay/desk/plan.ts";
 import { waitsOf } from "../../../../../proxy/relay/desk/reasons.ts";
-import type { View } from "../../../../../proxy/relay/desk/steps.ts";
+import type { Snapshot } from "../../../../../proxy/relay/desk/steps.ts";
 import { HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/base/store/bridge-records.ts";
 import { BRIDGE_REASONS } from "../../../../../shared/api/bridge-status.ts";
 import * as made from "./facts.ts";
@@ -12,8 +12,8 @@ import * as made from "./facts.ts";
 const { IN, LANE_MINIMUM, MINIMUM, NOW, OUT, SECOND, SOURCE } = made;
 const said = new Set<string>(["AMOUNT_TOO_SMALL", "CREDIT_REFUSED"]);
 
-function waits(record: BridgeRecord, facts: Partial<BridgeFacts>, view: Partial<View> = {}) {
-  const found = waitsOf(record, made.factsOf(facts), made.viewOf(view));
+function waits(record: BridgeRecord, facts: Partial<BridgeFacts>, snapshot: Partial<Snapshot> = {}) {
+  const found = waitsOf(record, made.factsOf(facts), made.viewOf(snapshot));
   for (const { code } of Object.values(found)) said.add(code);
   return found;
 }
@@ -26,7 +26,7 @@ const atSource = { sources: [made.holding(SECOND, SOURCE, LANE_MINIMUM)] };
 const burned = (bend: Parameters<typeof made.burn>[0] = {}): Partial<BridgeFacts> => ({
   sources: [made.vault(SECOND, SOURCE, { burns: [made.burn(bend)] })],
 });
-const unsigned: Partial<View> = { attestationOf: () => undefined };
+const unsigned: Partial<Snapshot> = { attestationOf: () => undefined };
 const fast = { minFinality: 1_000 };
 
 describe("relay/desk/reasons", () => {
@@ -43,7 +43,7 @@ describe("relay/desk/reasons", () => {
     assert.deepEqual(waits(made.inRecord(), { ...atHome, ...atSource }), {});
     assert.deepEqual(waits(made.exchangeRecord(), atExit), {});
     assert.deepEqual(waits(made.inRecord(), burned()), {}, "attested: it is delivered next");
-    const asking: Partial<View> = {
+    const asking: Partial<Snapshot> = {
       ...{
         screeningOf: () => "asking",
         exitOf: () => "asking",
@@ -58,22 +58,22 @@ describe("relay/desk/reasons", () => {
 
   it("a chain that is away, of its own money and of what goes there", () => {
     const tipOf = (chain: string) => (chain === SECOND ? undefined : { number: 100, timestamp: NOW });
-    const view: Partial<View> = { tipOf };
-    assert.deepEqual(codes(waits(made.inRecord(), { ...atHome, ...atSource }, view)), {
+    const snapshot: Partial<Snapshot> = { tipOf };
+    assert.deepEqual(codes(waits(made.inRecord(), { ...atHome, ...atSource }, snapshot)), {
       [SECOND]: "CHAIN_UNAVAILABLE",
     });
     const home = made.vault(HOME_CHAIN, OUT, { burns: [made.burn({ to: SECOND })] });
-    assert.deepEqual(codes(waits(made.chainRecord(), { home }, view)), { "burn-1": "CHAIN_UNAVAILABLE" });
+    assert.deepEqual(codes(waits(made.chainRecord(), { home }, snapshot)), { "burn-1": "CHAIN_UNAVAILABLE" });
   });
 
   it("an attestation that is not there yet: quick, slow, expired, or with its attesters away", () => {
-    const code = (facts: Partial<BridgeFacts>, view: Partial<View>) =>
-      waits(made.inRecord(), facts, view)["burn-1"]?.code;
+    const code = (facts: Partial<BridgeFacts>, snapshot: Partial<Snapshot>) =>
+      waits(made.inRecord(), facts, snapshot)["burn-1"]?.code;
     assert.equal(code(burned(fast), unsigned), "ATTESTATION_PENDING");
     assert.equal(code(burned(), unsigned), "SLOW_WAY");
     assert.equal(code({ incoming: [made.burn()] }, unsigned), "ATTESTATION_PENDING");
     assert.equal(code(burned(fast), { ...unsigned, isAttesterAway: () => true }), "ATTESTER_UNAVAILABLE");
-    const expired: Partial<View> = {
+    const expired: Partial<Snapshot> = {
       attestationOf: () => ({ status: "expired", message: "0x02", attestation: "0x03" }),
     };
     assert.equal(code(burned(fast), expired), "ATTESTATION_EXPIRED");
@@ -82,7 +82,7 @@ describe("relay/desk/reasons", () => {
   });
 
   it("fees above the ceiling: the slow way, and where that is too much, the clock", () => {
-    const rates = (safe: bigint): Partial<View> => ({
+    const rates = (safe: bigint): Partial<Snapshot> => ({
       feesOf: () =>
         new Map([
           [1_000, 10n ** 12n],
@@ -96,7 +96,7 @@ describe("relay/desk/reasons", () => {
   });
 
   it("an empty gas wallet, of that chain alone, and a step that the contract does not take", () => {
-    const gasOn: View["gasOn"] = (chain) => (chain === HOME_CHAIN ? 100n : 10n ** 9n);
+    const gasOn: Snapshot["gasOn"] = (chain) => (chain === HOME_CHAIN ? 100n : 10n ** 9n);
     const both = { ...atHome, ...atSource };
     assert.deepEqual(codes(waits(made.inRecord(), both, { gasOn })), { [HOME_CHAIN]: "GAS_MISSING" });
     assert.deepEqual(codes(waits(made.inRecord(), burned(), { gasOn })), { "burn-1": "GAS_MISSING" });
@@ -106,7 +106,7 @@ describe("relay/desk/reasons", () => {
   });
 
   it("screening and the exchange: what they say, that they are away, and when the clock comes", () => {
-    type Case = readonly [BridgeRecord, Partial<BridgeFacts>, Partial<View>, string];
+    type Case = readonly [BridgeRecord, Partial<BridgeFacts>, Partial<Snapshot>, string];
     const cases: readonly Case[] = [
       [made.inRecord(), atHome, { screeningOf: () => "refused" }, "SCREENING_REFUSED"],
       [made.inRecord(), atHome, { screeningOf: () => "unknown" }, "SCREENING_UNAVAILABLE"],
@@ -115,8 +115,8 @@ describe("relay/desk/reasons", () => {
       [made.exchangeRecord(), atExit, { exitOf: () => "unknown" }, "VENUE_UNAVAILABLE"],
       [made.exchangeRecord(), atExit, { exitOf: () => "paused" }, "VENUE_PAUSED"],
     ];
-    for (const [record, facts, view, code] of cases) {
-      const wait = waits(record, facts, view)[HOME_CHAIN];
+    for (const [record, facts, snapshot, code] of cases) {
+      const wait = waits(record, facts, snapshot)[HOME_CHAIN];
       assert.deepEqual([wait?.code, wait?.by], [code, NOW - 60 + PATIENCE_SECS]);
     }
     const clock = { at: NOW - 5, hasMinimum: true };

@@ -105,7 +105,7 @@ export class Stage {
     });
     const attester = await runAttester(folder, settings, () => undefined);
     const server = await serve(attester, 0);
-    const usdc = new Contract(farUsdc.address, (await loadArtifact("TestUSDC")).abi as never, farOwner);
+    const usdc = new Contract(farUsdc.address, (await loadArtifact("TestUSDC")).abi, farOwner);
     const stage = new Stage(
       on,
       factory,
@@ -159,7 +159,7 @@ export class Stage {
     const { on, cctp, far } = this;
     const farChain = createChain(this.#farUrl, BigInt(SECOND_ID));
     const client = createAttesterClient({ url: this.#attesterUrl });
-    const heard = (here: Cctp, there: Cctp): BookChain["heard"] => ({
+    const heard = (here: Cctp, there: Cctp): BookChain["contracts"] => ({
       ...{ tokens: [here.token], forwarders: this.factory.address },
       cctp: {
         ...{ domain: here.domain, messenger: here.messenger, transmitter: here.transmitter },
@@ -170,8 +170,8 @@ export class Stage {
     this.book = createBook(
       {
         chains: [
-          { ...common, name: HOME_CHAIN, where: "home", chain: on.chain, heard: heard(cctp, far.cctp) },
-          { ...common, name: SECOND, where: "source", chain: farChain, heard: heard(far.cctp, cctp) },
+          { ...common, name: HOME_CHAIN, where: "home", chain: on.chain, contracts: heard(cctp, far.cctp) },
+          { ...common, name: SECOND, where: "source", chain: farChain, contracts: heard(far.cctp, cctp) },
         ],
         attester: { client, pollIntervalMs: POLL_MS },
         timeoutSecs: 86_400,
@@ -206,7 +206,7 @@ export class Stage {
       feesOf: () => Promise.resolve(this.#options.fees ?? { service: undefined, developer: undefined }),
       hasLease: () => on.sequencer.state().hasLease,
       wakeSequencer: () => on.sequencer.wake(),
-      ...{ pollIntervalMs: POLL_MS, mostPostage: 0n },
+      ...{ pollIntervalMs: POLL_MS, mostDeliveryFee: 0n },
       logger: SILENT,
       now: Date.now,
     });

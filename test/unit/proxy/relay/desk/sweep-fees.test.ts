@@ -40,7 +40,7 @@ const ROWS: readonly Row[] = [
     ],
     2,
   ],
-  ["the ceiling holds for both together", [[rule(CEILING - 1n), rule(7n), [CEILING]]], 1],
+  ["the ceiling refusals for both together", [[rule(CEILING - 1n), rule(7n), [CEILING]]], 1],
   ["a sink that cannot be read takes nothing", [[rule(50n), rule(7n, "elsewhere1q"), [50n]]], 1],
   ["an address that names another collector pays nothing", [[rule(50n), rule(7n), []]], 0, REFUND],
 ];

@@ -94,7 +94,7 @@ describe("relay/desk: why money waits", function () {
     const { cctp, usdc, provider } = stage.far;
     const owner = await provider.getSigner(0);
     const { abi } = await loadArtifact("TokenMessengerV2");
-    const messenger = new Contract(cctp.messenger, abi as never, owner);
+    const messenger = new Contract(cctp.messenger, abi, owner);
     await stage.pay(owner.address, 10n * MINIMUM, usdc);
     await wait(usdc.getFunction("approve")(cctp.messenger, 10n * MINIMUM));
     const burn = (amount: bigint): Promise<void> => {
