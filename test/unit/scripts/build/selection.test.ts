@@ -182,7 +182,7 @@ describe("what a change plays", () => {
     };
     try {
       assert.equal(limitIn("1"), 1_800_000);
-      assert.ok(limitIn("0") < 1_000_000);
+      assert.notEqual(limitIn("0"), limitIn("1"));
     } finally {
       if (before === undefined) delete process.env["CLOISTER_RELEASE"];
       else process.env["CLOISTER_RELEASE"] = before;

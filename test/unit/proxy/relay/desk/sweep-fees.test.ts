@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = [
   ["an address that names another collector pays nothing", [[rule(50n), rule(7n), []]], 0, REFUND],
 ];
 
-describe("proxy/bridge/work/sweep-fees", () => {
+describe("relay/desk/sweep-fees", () => {
   for (const [title, sweeps, notes, collector = COLLECTOR] of ROWS) {
     it(title, () => {
       const terms = { collector, asset: USDC, feeCeiling: CEILING };
