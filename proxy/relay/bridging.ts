@@ -7,7 +7,6 @@ import { keyFromSeed } from "../../shared/altchain/signing.ts";
 import { parseAltchainAddress } from "../../shared/altchain/token.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { decodeShieldedAddress } from "../../shared/notes/address.ts";
-import { PROTOCOLS } from "../../shared/protocol/host/forwarders.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { loadSecret } from "../base/auth/secret-files.ts";
 import { createChain, type Chain } from "../base/chain/provider.ts";
@@ -81,14 +80,13 @@ export async function openBridging(parts: BridgingParts): Promise<Bridging> {
   const worker = createWorker({
     ...{ book, attester, now, logger, pollIntervalMs: parts.pollIntervalMs },
     ...{ hasLease: parts.hasLease, wakeSequencer: parts.wakeSequencer },
-    mostDeliveryFee: settings.limits.postageWei,
     exchange: settings.perpvenue === undefined ? undefined : createExchangeClient(settings.perpvenue.apiUrl),
     screeningUrl: settings.screening?.url,
     sender: parts.gasWallet,
     readSink: (text) => decodeShieldedAddress(text, parts.addressPrefix),
     feesOf: ({ developerId, terms }) => parts.rulesFor(developerId, terms.asset, "deposit"),
     home: {
-      ...{ name: HOME_CHAIN, chainId: chain.chainId, domain: settings.home.domain, chain },
+      ...{ name: HOME_CHAIN, chainId: chain.chainId, domain: settings.home.domain },
       contracts: { forwarders: settings.factory, transmitter: settings.home.transmitter },
       gas: () => gasLeft(chain, parts.gasWallet, MAX_FEE_PER_GAS),
     },
@@ -123,15 +121,8 @@ interface Far {
 }
 
 function farChains({ chains, perpvenue }: BridgeSettings): readonly Far[] {
-  const others = chains.map(({ protocol, domain, transmitter, ...chain }): Far => {
-    const isCctp = protocol === PROTOCOLS.cctp;
-    return {
-      ...chain,
-      ...{ domain: isCctp ? domain : undefined, transmitter: isCctp ? transmitter : undefined },
-    };
-  });
-  if (perpvenue === undefined) return others;
-  return [...others, { ...perpvenue.chain, name: EXCHANGE, domain: perpvenue.exit.domain }];
+  if (perpvenue === undefined) return chains;
+  return [...chains, { ...perpvenue.chain, name: EXCHANGE, domain: perpvenue.exit.domain }];
 }
 
 async function openFar(
@@ -148,7 +139,7 @@ async function openFar(
   });
   const contracts = { forwarders: factory, transmitter };
   const gas = () => gasLeft(chain, sender.address, MAX_FEE_PER_GAS);
-  return { name, chainId: chain.chainId, domain, contracts, chain, sender, gas };
+  return { name, chainId: chain.chainId, domain, contracts, sender, gas };
 }
 
 async function openDesk(

@@ -24,7 +24,6 @@ export interface BookChain extends FollowedChain {
   readonly confirmations: number;
   /** Of one block, about. */
   readonly blockSecs: number;
-  readonly warpDomain?: number;
 }
 
 export interface BookOptions {
@@ -70,7 +69,7 @@ export function createBook(options: BookOptions, logger: Logger) {
     const view: EvmView = {
       ...{ name: one.name, chainId: one.chain.chainId, isHome: one.where === "home", ledger },
       spell: addressIn,
-      domains: { cctp: one.contracts.cctp?.domain, warp: one.warpDomain },
+      domain: one.contracts.cctp?.domain,
     };
     return { view, follower: createChainFollower(one, watched, ledger, logger) };
   });
@@ -92,8 +91,7 @@ export function createBook(options: BookOptions, logger: Logger) {
       ...{ confirmations, onChange: tellOf },
       isKept: (key, event) => watched.keeps("alt", key, event),
     });
-    const domains = { cctp: chain.domain, warp: undefined };
-    const view = { name: chain.name, mint: chain.token.mint, ledger, spell: spellAlt, domains };
+    const view = { name: chain.name, mint: chain.token.mint, ledger, spell: spellAlt, domain: chain.domain };
     return { view, follower: createAltFollower(chain, watched, ledger, logger) };
   }
 
@@ -139,7 +137,7 @@ export function createBook(options: BookOptions, logger: Logger) {
    * those. The first of them that is not delivered has the first attestation whose nonce is not used.
    */
   function attestationOf(burn: Burn): Attested | undefined {
-    if (burn.protocol !== 0 || burn.delivery !== undefined) return attestations?.of(burn);
+    if (burn.delivery !== undefined) return attestations?.of(burn);
     const name = likeness(burn);
     return byState.of(`attested ${name}`, () => attestedAlike(burn, name)).get(burn.id);
   }
@@ -149,7 +147,7 @@ export function createBook(options: BookOptions, logger: Logger) {
     const owners = new Set([burn.burner, burn.recipient].flatMap((key) => watched.ownersOf(key)));
     const like = [...owners]
       .flatMap((id) => burnsOf(factsOf(id)))
-      .filter((other) => other.protocol === 0 && likeness(other) === name);
+      .filter((other) => likeness(other) === name);
     const alike = [...new Map(like.map((one) => [one.id, one])).values()];
     const waiting = alike.filter(({ delivery }) => delivery === undefined);
     const used = new Set(alike.map(({ delivery }) => delivery?.nonce));
@@ -268,7 +266,7 @@ const undelivered = (facts: BridgeFacts): readonly Burn[] =>
 
 /** With those that are like one which is not delivered. */
 function unfinished(facts: BridgeFacts | undefined): readonly Burn[] {
-  const burns = burnsOf(facts).filter(({ protocol }) => protocol === 0);
+  const burns = burnsOf(facts);
   const open = new Set(burns.flatMap((burn) => (burn.delivery === undefined ? [likeness(burn)] : [])));
   return burns.filter((burn) => open.has(likeness(burn)));
 }

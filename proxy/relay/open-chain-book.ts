@@ -1,7 +1,7 @@
 /** The book of an instance: followers of all chains that its settings name, fed with the open requests of the store. */
 import { altchainNode } from "../../shared/altchain/node.ts";
 import { parseAltchainAddress } from "../../shared/altchain/token.ts";
-import { PROTOCOLS, TIMEOUT_SECS } from "../../shared/protocol/host/forwarders.ts";
+import { TIMEOUT_SECS } from "../../shared/protocol/host/forwarders.ts";
 import { createChain, type Chain } from "../base/chain/provider.ts";
 import type { JsonRpcOptions } from "../base/chain/json-rpc.ts";
 import type { Logger } from "../base/logging.ts";
@@ -74,8 +74,6 @@ export function bookOptions({
   const { altchain, assets, attesterUrl, chains, perpvenue } = settings;
   const forwarders = settings.factory.toLowerCase();
   const senders = sendersOf(settings);
-  const warp = chains.filter(({ protocol }) => protocol === PROTOCOLS.warpRoute);
-  const [mailbox] = warp.flatMap(({ homeTransmitter }) => homeTransmitter?.toLowerCase() ?? []);
   const far = (name: string, at: FarChain): Omit<BookChain, "contracts"> => ({
     ...{ name, where: "source", chain: createChain(at.rpcUrl, BigInt(at.chainId), rpc) },
     ...{ confirmations: at.confirmations, blockSecs: at.blockSecs, pollIntervalMs: pollOf(at.blockSecs) },
@@ -85,16 +83,7 @@ export function bookOptions({
     contracts: {
       ...{ tokens: assets.map(({ asset }) => asset.toLowerCase()), forwarders },
       cctp: cctpOf(settings.home, senders),
-      ...(mailbox === undefined
-        ? {}
-        : {
-            warp: {
-              mailbox,
-              routes: warp.flatMap(({ homeMessenger }) => homeMessenger?.toLowerCase() ?? []),
-            },
-          }),
     },
-    ...(warp[0]?.homeDomain === undefined ? {} : { warpDomain: warp[0].homeDomain }),
   };
   return {
     timeoutSecs: TIMEOUT_SECS,
@@ -102,17 +91,10 @@ export function bookOptions({
     attester: { client: createAttesterClient({ url: attesterUrl }), pollIntervalMs: ATTESTER_POLL_MS },
     chains: [
       homeChain,
-      ...chains.map((one): BookChain => {
-        const tokens = [one.token.toLowerCase()];
-        if (one.protocol === PROTOCOLS.cctp)
-          return { ...far(one.name, one), contracts: { tokens, forwarders, cctp: cctpOf(one, senders) } };
-        const routes = [one.messenger.toLowerCase()];
-        const itsMailbox = one.transmitter.toLowerCase();
-        return {
-          ...{ ...far(one.name, one), warpDomain: one.domain },
-          contracts: { tokens, forwarders, warp: { mailbox: itsMailbox, routes } },
-        };
-      }),
+      ...chains.map((one): BookChain => ({
+        ...far(one.name, one),
+        contracts: { tokens: [one.token.toLowerCase()], forwarders, cctp: cctpOf(one, senders) },
+      })),
       ...(perpvenue === undefined ? [] : [exchangeChain(perpvenue)]),
     ],
     ...(altchain === undefined
@@ -157,8 +139,7 @@ const cctpOf = ({ domain, messenger, transmitter }: Cctp, senders: WatchedCctp["
 });
 
 function sendersOf({ home, chains }: BridgeSettings): Readonly<Record<number, Key>> {
-  const cctp = chains.filter(({ protocol }) => protocol === PROTOCOLS.cctp);
-  return Object.fromEntries([home, ...cctp].map(({ domain, messenger }) => [domain, keyOf(messenger)]));
+  return Object.fromEntries([home, ...chains].map(({ domain, messenger }) => [domain, keyOf(messenger)]));
 }
 
 export const pollOf = (blockSecs: number): number =>

@@ -9,7 +9,6 @@ import {
   inAddress,
   outAddress,
   paddedAddress,
-  PROTOCOLS,
   sourceAddress,
   type Factory,
   type InTerms,
@@ -159,14 +158,14 @@ class Field {
     const token = mustAddress(this.#usdc.target);
     const recipient = paddedAddress(this.#collector);
     const lane: Lane = {
-      ...{ chainId: this.#chainId, protocol: PROTOCOLS.cctp, token, messenger: this.#messenger },
+      ...{ chainId: this.#chainId, token, messenger: this.#messenger },
       ...{ domain: REMOTE_DOMAIN, minimum: 1_000_000n, feeCeiling: 500_000n },
     };
     const source = { recipient, lanes: [lane], refund: mustAddress(`0x${randomBytes(20).toString("hex")}`) };
     const out = {
       ...{ pool: this.#pool, asset: token, feeCeiling: 500_000n, minimum: 1_000_000n, refund: someone() },
       exit: {
-        ...{ protocol: PROTOCOLS.cctp, messenger: this.#messenger, domain: REMOTE_DOMAIN, recipient },
+        ...{ messenger: this.#messenger, domain: REMOTE_DOMAIN, recipient },
         ...{ caller: paddedAddress(this.#collector), hook: Uint8Array.from(randomBytes(56)) },
       },
     };

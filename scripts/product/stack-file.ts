@@ -27,12 +27,11 @@ const bridgesEntry = z.object({
   home: z.object({ domain: z.int(), messenger: z.string(), transmitter: z.string() }),
   /** Other EVM chains that money comes from and goes to. */
   chains: z.array(z.object({ name: z.string(), ...evm, messenger: z.string(), lane: bounds, exit: bounds })),
-  /** The exchange: its API, its own chain, the contract there that credits accounts, and its old bridge on the pool's chain. */
+  /** The exchange: its API, its own chain, and the contract there that credits accounts. */
   perpvenue: z.object({
     api_url: z.string(),
     ...evm,
     forwarder: z.string(),
-    bridge: z.string(),
     exit: bounds,
   }),
   altchain: z.object({

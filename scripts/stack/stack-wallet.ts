@@ -6,7 +6,6 @@ import {
   type Wallet,
   type WalletOptions,
 } from "../../shared/client/index.ts";
-import { PROTOCOLS } from "../../shared/protocol/host/forwarders.ts";
 import type { BridgesEntry, NetworkEntry } from "../product/stack-file.ts";
 
 /** The most that this client lets be charged, about a dollar in smallest units; besides, a hundredth of a swap, and with a developer of its own of what is deposited or withdrawn. */
@@ -57,23 +56,23 @@ export function pinsOf(network: NetworkEntry, developerSink?: string): Pins {
 /** Everything that goes into a bridge address, from the stack's own file and not from the service. */
 export function bridgePins(usdc: string, bridges: BridgesEntry): NonNullable<Pins["bridges"]> {
   const { home, chains, perpvenue, altchain, arrival } = bridges;
-  const cctp = { protocol: PROTOCOLS.cctp, messenger: home.messenger };
+  const { messenger } = home;
   return {
     factory: bridges.factory,
     vaultCodeHash: bridges.vault_code_hash,
     collector: bridges.collector,
     assets: { [usdc]: amounts(arrival) },
     lanes: chains.map((chain) => ({
-      ...{ chainId: chain.chain_id, protocol: PROTOCOLS.cctp, domain: home.domain },
+      ...{ chainId: chain.chain_id, domain: home.domain },
       ...{ token: chain.usdc, messenger: chain.messenger, ...amounts(chain.lane) },
     })),
     exits: {
       perpvenue: {
-        ...{ ...cctp, domain: perpvenue.domain, caller: perpvenue.forwarder },
+        ...{ messenger, domain: perpvenue.domain, caller: perpvenue.forwarder },
         ...amounts(perpvenue.exit),
       },
       chains: chains.map(({ chain_id, domain, exit }) => ({
-        ...{ ...cctp, chainId: chain_id, domain },
+        ...{ messenger, chainId: chain_id, domain },
         ...amounts(exit),
       })),
     },

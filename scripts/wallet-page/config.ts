@@ -15,7 +15,7 @@ const ceilings = z.object({
   swap: rule.exactOptional(),
 });
 const bounds = { minimum: amount, feeCeiling: amount };
-const exit = { protocol: z.int(), messenger: z.string(), domain: z.int(), ...bounds };
+const exit = { messenger: z.string(), domain: z.int(), ...bounds };
 const bridges = z.object({
   factory: z.string(),
   vaultCodeHash: z.string(),

@@ -89,16 +89,14 @@ export const bridgeDepositRequest = z
   });
 export type BridgeDepositRequest = z.infer<typeof bridgeDepositRequest>;
 
-const protocol = z.int().min(0).max(255).meta({ description: "0: CCTP v2; 1: Hyperlane warp route" });
-const domain = count.meta({ description: "That protocol's own number of the chain the money goes to" });
-const messenger = address.describe("The protocol's contract that burns and sends");
+const domain = count.meta({ description: "CCTP's own number of the chain the money goes to" });
+const messenger = address.describe("CCTP's contract that burns and sends");
 const minimum = amount.describe("Less than this is not moved on; smallest units of the token sent");
 const feeCeiling = amount.describe("The most that all fees of one move together may take");
 const estimatedSecs = count.describe("How long the way usually takes, seconds");
 
 export const bridgeExit = z
   .object({
-    protocol,
     messenger,
     domain,
     recipient: bytes32.describe("Who is paid there, padded to 32 bytes"),
@@ -110,10 +108,9 @@ export const bridgeExit = z
 const laneParts = {
   name: z.string().describe("Name of the chain, for people and in `chain` elsewhere"),
   chain_id: count.describe("Its EIP-155 id"),
-  protocol,
   token: address.meta({ description: "Of that chain: what to send to the address there" }),
   messenger,
-  domain: count.meta({ description: "The protocol's own number of the pool's chain" }),
+  domain: count.meta({ description: "CCTP's own number of the pool's chain" }),
   minimum,
   fee_ceiling: feeCeiling,
 };
@@ -238,7 +235,6 @@ export const bridgesInfo = z
       .describe("What money that comes in may become; the first is meant where a request names none"),
     perpvenue: z
       .object({
-        protocol,
         messenger,
         domain,
         caller: bytes32.describe("Contract that alone may deliver there, padded to 32 bytes"),
@@ -254,7 +250,7 @@ export const bridgesInfo = z
           ...laneParts,
           estimated_secs: estimatedSecs,
           exit: z
-            .object({ protocol, messenger, domain, minimum, fee_ceiling: feeCeiling })
+            .object({ messenger, domain, minimum, fee_ceiling: feeCeiling })
             .nullable()
             .meta({ description: "For withdrawals to that chain; null: none" }),
         }),
@@ -265,7 +261,7 @@ export const bridgesInfo = z
         mint: foreignKey.describe("The token's mint there, base58"),
         decimals: decimals.describe("The token's decimals there"),
         program: foreignKey.describe("The token program there, base58"),
-        domain: count.describe("The protocol's own number of the pool's chain"),
+        domain: count.describe("CCTP's own number of the pool's chain"),
         minimum,
         fee_ceiling: feeCeiling,
         estimated_secs: estimatedSecs,

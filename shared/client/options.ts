@@ -150,8 +150,7 @@ const isAbove = ({ minimum, feeCeiling }: { minimum: bigint; feeCeiling: bigint 
   minimum > feeCeiling;
 const aboveFees = "minimum: more than feeCeiling, or the fees could take all of it";
 const uint32 = z.number("a number").int().min(0).max(0xffff_ffff);
-const protocol = z.number("0 for CCTP v2, 1 for a Hyperlane warp route").int().min(0).max(1);
-const exit = { protocol, messenger: publicAddress, domain: uint32, ...bounds };
+const exit = { messenger: publicAddress, domain: uint32, ...bounds };
 const bridgePins = z.strictObject({
   factory: publicAddress,
   vaultCodeHash: z.string().regex(/^0x[0-9a-f]{64}$/, "0x and 64 lower-case hex digits"),

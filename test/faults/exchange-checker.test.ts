@@ -12,14 +12,14 @@ import type {
   Observations,
 } from "./seeded/bridges/observations.ts";
 
-const [IN_HOME, DESK, FORWARDER, RESERVE, BRIDGE] = [word("4"), word("5"), word("6"), word("7"), word("8")];
+const [IN_HOME, DESK, FORWARDER, RESERVE] = [word("4"), word("5"), word("6"), word("7")];
 const [TRADER, STRANGER, POOL] = [word("9"), `0x${"ab".repeat(20)}`, word("2")];
-const [SENT, FAST, FEE, BY_MESSAGE, BY_BRIDGE] = [9_000n, 1n, 200n, 5_000n, 7_000n];
+const [SENT, FAST, FEE, BY_MESSAGE, PLAIN] = [9_000n, 1n, 200n, 5_000n, 7_000n];
 const REACHED = SENT - FAST;
-const NOTE = BY_MESSAGE - FAST + BY_BRIDGE;
+const NOTE = BY_MESSAGE - FAST + PLAIN;
 const NEW_ACCOUNT = 1_000n;
 
-/** By message and from the old bridge, swept together. */
+/** By message, and a plain transfer of somebody else, swept together. */
 const IN: AskedIn = {
   ...{ name: "arrival", direction: "in", npk: 11n, refund: word("e"), given: [] },
   ...{ home: { address: IN_HOME, ...bounds }, source: { address: word("b"), ...bounds, on: "other" } },
@@ -47,7 +47,7 @@ const HOME: ChainSeen = {
   ...NOTHING,
   transfers: [
     { from: NOBODY, to: IN_HOME, amount: BY_MESSAGE - FAST, tx: "brought" },
-    { from: BRIDGE, to: IN_HOME, amount: BY_BRIDGE, tx: "finalised" },
+    { from: PAYER, to: IN_HOME, amount: PLAIN, tx: "plain" },
     { from: IN_HOME, to: POOL, amount: NOTE, tx: "sweep" },
     { from: PAYER, to: DESK, amount: SENT, tx: "withdrawal" },
     { from: DESK, to: NOBODY, amount: SENT, tx: "flush" },
@@ -74,29 +74,24 @@ const BEGUN = 100_000n;
 const before: Books = {
   ledger: new Map([
     [`perps:${TRADER}`, BEGUN],
-    ["outside:cctp", -60_000n],
-    ["outside:bridge", -40_000n],
+    ["outside", -BEGUN],
   ]),
   ...{ deposits: [], withdrawals: [] },
 };
 const gone = { user: TRADER, recipient: IN_HOME, fee: FEE, state: "paid" } as const;
 const after: Books = {
   ledger: new Map([
-    [`perps:${TRADER}`, BEGUN + REACHED - BY_MESSAGE - BY_BRIDGE - 2n * FEE],
-    ["fees", 2n * FEE],
+    [`perps:${TRADER}`, BEGUN + REACHED - BY_MESSAGE - FEE],
+    ["fees", FEE],
     ["leaving", 0n],
-    ["outside:cctp", -60_000n - REACHED + BY_MESSAGE],
-    ["outside:bridge", -40_000n + BY_BRIDGE],
+    ["outside", -BEGUN - REACHED + BY_MESSAGE],
   ]),
   deposits: [{ account: TRADER, amount: REACHED, tx: "relay" }],
-  withdrawals: [
-    { ...gone, door: "cctp", amount: BY_MESSAGE, sent: ["burn"] },
-    { ...gone, door: "bridge", amount: BY_BRIDGE, sent: ["request", "finalised"] },
-  ],
+  withdrawals: [{ ...gone, amount: BY_MESSAGE, sent: "burn" }],
 };
 const EXCHANGE: ExchangeSeen = {
-  ...{ before, after, bridge: BRIDGE, newAccount: NEW_ACCOUNT, forgotten: new Set() },
-  held: { cctp: 60_000n + REACHED - BY_MESSAGE, bridge: 40_000n - BY_BRIDGE },
+  ...{ before, after, newAccount: NEW_ACCOUNT, forgotten: new Set() },
+  held: BEGUN + REACHED - BY_MESSAGE,
   told: new Map([[TRADER, after.ledger.get(`perps:${TRADER}`)!]]),
 };
 const totals = (supply: bigint, ...empty: string[]) => ({
@@ -145,10 +140,7 @@ const home = (changes: Partial<ChainSeen>): Observations => ({
   chains: { ...FAIR.chains, home: { ...HOME, ...changes } },
 });
 const [deposit] = after.deposits as [Books["deposits"][number]];
-const [byMessage, byBridge] = after.withdrawals as [
-  Books["withdrawals"][number],
-  Books["withdrawals"][number],
-];
+const [byMessage] = after.withdrawals as [Books["withdrawals"][number]];
 const [named] = VENUE.named as [ChainSeen["named"][number]];
 const made = { is: "made", status: 200, id: "13", addresses: [word("c")] } as const;
 
@@ -174,11 +166,7 @@ const CASES: readonly (readonly [string, Observations, Violation["code"]])[] = [
   ["a mint that is named twice", venue({ named: [named, named] }), "LEDGER_WRONG"],
   ["more than was minted", venue({ named: [{ ...named, amount: REACHED + 1n }] }), "LEDGER_WRONG"],
   ["a burn that never reached it", venue({ mints: [], named: [] }), "NOT_DELIVERED"],
-  [
-    "a withdrawal that never left",
-    books({ withdrawals: [{ ...byMessage, state: "open" }, byBridge] }),
-    "NOT_PAID",
-  ],
+  ["a withdrawal that never left", books({ withdrawals: [{ ...byMessage, state: "open" }] }), "NOT_PAID"],
   ["a withdrawal that left twice", venue({ burns: [...VENUE.burns, ...VENUE.burns] }), "LEDGER_WRONG"],
   [
     "one that left for somebody else",
@@ -187,23 +175,18 @@ const CASES: readonly (readonly [string, Observations, Violation["code"]])[] = [
   ],
   [
     "one that came back and left",
-    books({ withdrawals: [{ ...byMessage, state: "returned" }, byBridge] }),
+    books({ withdrawals: [{ ...byMessage, state: "returned" }] }),
     "LEDGER_WRONG",
   ],
   [
-    "one of the old bridge that nobody booked",
-    home({ transfers: [...HOME.transfers, { from: BRIDGE, to: PAYER, amount: 1n, tx: "theft" }] }),
+    "one that nobody booked",
+    venue({ burns: [...VENUE.burns, { ...VENUE.burns[0]!, nonce: "m8", tx: "theft" }] }),
     "LEDGER_WRONG",
   ],
   ["money of nobody on its ledger", ledger("lost", 1n), "LEDGER_WRONG"],
   ["a fee that nobody owed", ledger("fees", 1n), "LEDGER_WRONG"],
   ["an account with more than it has", ledger(`perps:${TRADER}`, 1n), "LEDGER_WRONG"],
-  ["less on its chain than in its books", exchange({ held: { ...EXCHANGE.held, cctp: 1n } }), "LEDGER_WRONG"],
-  [
-    "less at its bridge than in its books",
-    exchange({ held: { ...EXCHANGE.held, bridge: 1n } }),
-    "LEDGER_WRONG",
-  ],
+  ["less on its chain than in its books", exchange({ held: 1n }), "LEDGER_WRONG"],
   ["an API that tells another balance", exchange({ told: new Map([[TRADER, 1n]]) }), "LEDGER_WRONG"],
   ["what it burned and nobody delivered", home({ mints: [] }), "NOT_DELIVERED"],
   [
@@ -244,19 +227,19 @@ describe("faults: what the checker of bridges notices of the exchange", () => {
     const small = { nonce: "m9", recipient: IN_HOME, amount: 1_999n, tx: "small" };
     const state = "bridging" as const;
     const status = { ...IN.status!, state, deposits: ["completed", "completed", state] as const };
-    const booked = { ...gone, door: "cctp", amount: small.amount, sent: ["small"] } as const;
+    const booked = { ...gone, amount: small.amount, sent: "small" } as const;
     const its = new Map(after.ledger);
     const add = (account: string, more: bigint): void => void its.set(account, its.get(account)! + more);
     add(`perps:${TRADER}`, -small.amount - FEE);
     add("fees", FEE);
-    add("outside:cctp", small.amount);
+    add("outside", small.amount);
     const seen = {
       ...venue({ burns: [...VENUE.burns, small] }),
       ...{ asked: [{ ...IN, status }, TO_TRADER, TO_NOBODY] },
       exchange: {
         ...EXCHANGE,
         after: { ...after, ledger: its, withdrawals: [...after.withdrawals, booked] },
-        held: { ...EXCHANGE.held, cctp: EXCHANGE.held.cctp - small.amount },
+        held: EXCHANGE.held - small.amount,
         told: new Map([[TRADER, its.get(`perps:${TRADER}`)!]]),
       },
       after: { ...FAIR.after, exchange: totals(FAIR.after.exchange.supply - small.amount) },
@@ -281,8 +264,7 @@ describe("faults: what the checker of bridges notices of the exchange", () => {
 
   it("which ways were played to their ends", () => {
     assert.deepEqual(lanesPlayed(FAIR).sort(), [
-      "from-exchange-bridge",
-      "from-exchange-cctp",
+      "from-exchange",
       "to-exchange",
       "to-exchange-unknown-account",
     ]);

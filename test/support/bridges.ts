@@ -32,11 +32,11 @@ export const BRIDGES_FILE = {
   assets: [{ asset: BRIDGE_USDC, ...bounds }],
   chains: [
     {
-      ...{ name: "second", ...evmChain(31_338), protocol: "cctp", messenger: madeAddress(0x601), domain: 6 },
+      ...{ name: "second", ...evmChain(31_338), messenger: madeAddress(0x601), domain: 6 },
       ...{ ...bounds, exit: { minimum: "2000000", feeCeiling: "900000" }, estimatedSecs: 30 },
     },
     {
-      ...{ name: "other", ...evmChain(31_339), protocol: "cctp", messenger: madeAddress(0x701), domain: 7 },
+      ...{ name: "other", ...evmChain(31_339), messenger: madeAddress(0x701), domain: 7 },
       ...{ minimum: "3000000", feeCeiling: "700000" },
     },
   ],

@@ -7,7 +7,6 @@ import {
   inSalt,
   outSalt,
   paddedAddress,
-  PROTOCOLS,
   sourceSalt,
   TIMEOUT_SECS,
   type Exit,
@@ -40,7 +39,6 @@ export function createBridgeView(settings: BridgeSettings) {
   const shownLane = (lane: Lane) => ({
     name: nameOf(lane.chainId),
     chain_id: Number(lane.chainId),
-    protocol: lane.protocol,
     token: checksumAddress(lane.token),
     messenger: checksumAddress(lane.messenger),
     domain: lane.domain,
@@ -163,8 +161,7 @@ export function createBridgeView(settings: BridgeSettings) {
           chain.exit === undefined
             ? null
             : {
-                protocol: chain.protocol,
-                messenger: checksumAddress(chain.homeMessenger ?? settings.home.messenger),
+                messenger: checksumAddress(settings.home.messenger),
                 domain: chain.domain,
                 ...shownBounds(chain.exit),
               },
@@ -196,7 +193,6 @@ const shownBounds = ({ minimum, feeCeiling }: { readonly minimum: bigint; readon
 
 function shownVenue({ home }: BridgeSettings, venue: NonNullable<BridgeSettings["perpvenue"]>) {
   return {
-    protocol: PROTOCOLS.cctp,
     messenger: checksumAddress(home.messenger),
     domain: venue.exit.domain,
     caller: paddedAddress(venue.exit.forwarder),
@@ -227,8 +223,8 @@ function termsOf(way: BridgeRecord["way"]) {
   };
 }
 
-const shownExit = ({ protocol, messenger, domain, recipient, caller, hook }: Exit) => ({
-  ...{ protocol, messenger: checksumAddress(messenger), domain, recipient, caller },
+const shownExit = ({ messenger, domain, recipient, caller, hook }: Exit) => ({
+  ...{ messenger: checksumAddress(messenger), domain, recipient, caller },
   hook: toHex(hook),
 });
 

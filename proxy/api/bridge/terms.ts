@@ -7,7 +7,6 @@ import {
   inAddress,
   outAddress,
   paddedAddress,
-  PROTOCOLS,
   sourceAddress,
   type Exit,
   type Factory,
@@ -107,7 +106,7 @@ export function createTerms(settings: BridgeSettings, pool: Address) {
       const caller = paddedAddress(forwarder);
       const hook = encodeForward({ recipient: account, destination });
       const exit: Exit = {
-        ...{ protocol: PROTOCOLS.cctp, messenger: own.messenger, domain },
+        ...{ messenger: own.messenger, domain },
         ...{ recipient: caller, caller, hook },
       };
       const terms = planOut(first, exit, perpvenue, refund);
@@ -121,8 +120,8 @@ export function createTerms(settings: BridgeSettings, pool: Address) {
       const chain = settings.chains.find((one) => one.chainId === chainId);
       if (chain?.exit === undefined) return undefined;
       const exit: Exit = {
-        ...{ protocol: chain.protocol, messenger: chain.homeMessenger ?? settings.home.messenger },
-        ...{ domain: chain.domain, recipient: paddedAddress(recipient), caller: ZERO_BYTES32 },
+        ...{ messenger: settings.home.messenger, domain: chain.domain },
+        ...{ recipient: paddedAddress(recipient), caller: ZERO_BYTES32 },
         hook: new Uint8Array(0),
       };
       const terms = planOut(chain.asset ?? first, exit, chain.exit, refund);
@@ -141,9 +140,8 @@ export function createTerms(settings: BridgeSettings, pool: Address) {
 }
 
 export function laneOf(chain: BridgeChain, homeDomain: number): Lane {
-  const { chainId, protocol, token, messenger, minimum, feeCeiling } = chain;
-  const domain = chain.homeDomain ?? homeDomain;
-  return { chainId: BigInt(chainId), protocol, token, messenger, domain, minimum, feeCeiling };
+  const { chainId, token, messenger, minimum, feeCeiling } = chain;
+  return { chainId: BigInt(chainId), token, messenger, domain: homeDomain, minimum, feeCeiling };
 }
 
 /** The associated token account of a key; undefined for what is no key. */

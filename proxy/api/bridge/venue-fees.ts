@@ -3,7 +3,6 @@
  * depends on them, since a fee above the ceiling is refused by the forwarder itself.
  */
 import { z } from "zod";
-import { PROTOCOLS } from "../../../shared/protocol/host/forwarders.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 import type { VenueFee } from "./bridge.view.ts";
@@ -34,7 +33,6 @@ export function createVenueFees(settings: BridgeSettings, now: () => number) {
   return async ({ way }: BridgeRecord): Promise<readonly VenueFee[]> => {
     const { home } = settings;
     if (way.direction === "out") {
-      if (way.home.exit.protocol !== PROTOCOLS.cctp) return [];
       return feeAt("home", await rateOf(home.domain, way.home.exit.domain), way.home.minimum);
     }
     if (way.kind === "from-altchain") {
@@ -42,9 +40,7 @@ export function createVenueFees(settings: BridgeSettings, now: () => number) {
       return feeAt("altchain", await rateOf(settings.altchain.domain, home.domain), way.home.minimum);
     }
     const chains = settings.chains.filter(
-      ({ protocol, chainId }) =>
-        protocol === PROTOCOLS.cctp &&
-        way.source?.terms.lanes.some((lane) => lane.chainId === BigInt(chainId)) === true,
+      ({ chainId }) => way.source?.terms.lanes.some((lane) => lane.chainId === BigInt(chainId)) === true,
     );
     const estimates = await Promise.all(
       chains.map(async ({ name, domain, minimum }) =>

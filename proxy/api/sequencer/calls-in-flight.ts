@@ -59,7 +59,7 @@ export class CallsInFlight {
   /** What they cost at most, wei: a node counts all of it against the balance of their sender. */
   get owed(): bigint {
     return this.#waiting.reduce(
-      (sum, { gasLimit, attempts, value = 0n }) => sum + gasLimit * attempts.at(-1)!.maxFeePerGas + value,
+      (sum, { gasLimit, attempts }) => sum + gasLimit * attempts.at(-1)!.maxFeePerGas,
       0n,
     );
   }

@@ -19,10 +19,9 @@ export function createErrandLine(
   { chain, wallet, logger }: Pick<TermParts, "chain" | "wallet" | "logger">,
 ) {
   /** With just this gas, on the newest block: one that would fail is not paid for. */
-  async function isTaken({ to, data, gasLimit, value, label }: Errand): Promise<boolean> {
-    const call = { from: wallet.address, to, data, gas: gasLimit };
+  async function isTaken({ to, data, gasLimit, label }: Errand): Promise<boolean> {
     try {
-      await chain.call(value === undefined ? call : { ...call, value });
+      await chain.call({ from: wallet.address, to, data, gas: gasLimit });
       return true;
     } catch (error) {
       if (!(error instanceof ChainRefused)) throw error;

@@ -27,19 +27,18 @@ export function createSending(term: TermParts) {
    * moved on meanwhile stays. Undefined, and nothing is stored, where another call has its nonce.
    */
   async function sign(
-    { nonce, to, value, data, gasLimit, ticketIds, attempts }: Omit<Outgoing, "sender" | "minedIn">,
+    { nonce, to, data, gasLimit, ticketIds, attempts }: Omit<Outgoing, "sender" | "minedIn">,
     fees: Fees,
     carried: readonly TicketChange[],
   ): Promise<SignedAttempt | undefined> {
     const at = now();
-    const coins = value === undefined ? {} : { value };
-    const signed = wallet.sign({ nonce, to: to ?? pool.address, data, gasLimit, ...coins, ...fees });
+    const signed = wallet.sign({ nonce, to: to ?? pool.address, data, gasLimit, ...fees });
     const attempt = { ...signed, ...fees, signedAt: at };
     const changes = carried.flatMap(({ status, ...rest }): TicketChange[] => {
       const moved = sent(status, nonce, attempt.hash);
       return moved === undefined ? [] : [{ ...rest, status: moved }];
     });
-    const place = { ...(to === undefined ? {} : { to }), ...coins };
+    const place = to === undefined ? {} : { to };
     const call = { sender: wallet.address, nonce, ticketIds, ...place, gasLimit, data };
     const entry: Outgoing = { ...call, attempts: [...attempts, attempt] };
     if (!(await writes.putOutgoing(entry, attempts.length, changes, at))) return undefined;
@@ -81,7 +80,7 @@ export function createSending(term: TermParts) {
       const { candidates, calldata, gasLimit, advancesTo, errand } = batch;
       const [priorityFee, balance] = await Promise.all([chain.priorityFee(), chain.balance(wallet.address)]);
       const fees = firstFees(head.baseFee, priorityFee, feeCap);
-      const cost = gasLimit * fees.maxFeePerGas + (errand?.value ?? 0n);
+      const cost = gasLimit * fees.maxFeePerGas;
       // What was sent before is paid first, and then there may be enough.
       if (balance >= cost && balance < inFlight.owed + cost) return false;
       if (balance < cost) {
@@ -155,9 +154,7 @@ function effectOf({ candidates, update, advancesTo, errand }: Batch): CallEffect
   };
 }
 
-function placeOf(errand: Errand | undefined): Pick<Outgoing, "to" | "value"> {
-  if (errand === undefined) return {};
-  return errand.value === undefined ? { to: errand.to } : { to: errand.to, value: errand.value };
-}
+const placeOf = (errand: Errand | undefined): Pick<Outgoing, "to"> =>
+  errand === undefined ? {} : { to: errand.to };
 
 const stateOf = ({ id, status }: OpenTicket): TicketChange => ({ id, status });

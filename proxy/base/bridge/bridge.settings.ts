@@ -7,7 +7,6 @@ import { z } from "zod";
 import { ZERO_ADDRESS, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { address as addressText, amount as amountText, bytes32 } from "../../../shared/api/values.ts";
-import { PROTOCOLS, type ProtocolId } from "../../../shared/protocol/host/forwarders.ts";
 import { HOME_CHAIN } from "../store/bridge-records.ts";
 import { ConfigError } from "../settings.ts";
 
@@ -26,9 +25,6 @@ const chainId = z.int().min(1);
 const foreignKey = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, "base58 of 32 bytes");
 const bounds = { minimum: amount, feeCeiling: amount };
 const estimatedSecs = z.int().min(1).max(604_800);
-const protocol = z
-  .enum(["cctp", "warp-route"])
-  .transform((name): ProtocolId => (name === "cctp" ? PROTOCOLS.cctp : PROTOCOLS.warpRoute));
 
 /** How another EVM chain is reached, and who pays for what we send there. */
 const evmChain = {
@@ -53,15 +49,9 @@ const shape = z.strictObject({
       z.strictObject({
         name: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "1 to 32 lower-case letters, digits and hyphens"),
         ...evmChain,
-        protocol,
         messenger: address,
-        /** That protocol's number of this chain, and of the pool's where it is not that of `home`. */
+        /** CCTP's number of this chain. */
         domain: uint32,
-        homeDomain: uint32.optional(),
-        /** On the pool's chain, where it is not that of `home`: a warp route has a router of its own. */
-        homeMessenger: address.optional(),
-        /** That router's mailbox, whose words tell which message was delivered. */
-        homeTransmitter: address.optional(),
         /** Of the pool; default the first. */
         asset: address.optional(),
         ...bounds,
@@ -109,8 +99,6 @@ const shape = z.strictObject({
       openPerUser: z.int().min(1).max(100_000).default(100),
       openPerInstance: z.int().min(1).max(1_000_000).default(10_000),
       watchDays: z.int().min(1).max(3_650).default(30),
-      /** Most that a warp route is paid for one message, in wei of the chain that it leaves. */
-      postageWei: amount.prefault("10000000000000000"),
     })
     .prefault({}),
   /** Absent: everything is swept. */
@@ -187,14 +175,11 @@ function faultsOf(read: Read, { chainId: homeId, gasWallet, assets }: BridgeHome
   if (new Set(ids).size !== ids.length) fault("two chains have one chainId, the pool's among them");
   const domains = [
     read.home.domain,
-    ...chains.filter((one) => one.protocol === PROTOCOLS.cctp).map(({ domain }) => domain),
+    ...chains.map(({ domain }) => domain),
     ...(perpvenue ? [perpvenue.exit.domain] : []),
     ...(altchain ? [altchain.domain] : []),
   ];
   if (new Set(domains).size !== domains.length) fault("two chains have one domain, the pool's among them");
-  for (const [i, one] of chains.entries())
-    if (one.protocol === PROTOCOLS.warpRoute && (one.homeDomain === undefined || !one.homeMessenger))
-      fault(`chains.${String(i)} is a warp route and needs homeDomain and homeMessenger`);
 
   for (const [where, { minimum, feeCeiling }] of [
     ...read.assets.map((one, i) => [`assets.${String(i)}`, one] as const),

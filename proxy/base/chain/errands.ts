@@ -10,8 +10,6 @@ export interface Errand {
   readonly to: Address;
   readonly data: string;
   readonly gasLimit: bigint;
-  /** Wei that go along, as a messenger asks for; none by default. */
-  readonly value?: bigint;
   /** For the log. */
   readonly label: string;
 }

@@ -16,8 +16,6 @@ export interface UnsignedTransaction extends Fees {
   readonly to: Address;
   readonly data: string;
   readonly gasLimit: bigint;
-  /** Wei; none by default. */
-  readonly value?: bigint;
 }
 
 export type GasWallet = ReturnType<typeof createGasWallet>;
@@ -34,9 +32,9 @@ export function createGasWallet(privateKey: string, chainId: bigint) {
   return {
     address,
     sign(transaction: UnsignedTransaction): { raw: string; hash: Bytes32 } {
-      const { nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data, value = NO_COINS } = transaction;
+      const { nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction;
       // EIP-1559. In bytes and once: the encoder of the wallet goes through hex digits, five times a call of 80 KiB.
-      const call = [mustFromHex(to), value, Buffer.from(data.slice(2), "hex"), []];
+      const call = [mustFromHex(to), NO_COINS, Buffer.from(data.slice(2), "hex"), []];
       const fields = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, ...call];
       const { yParity, r, s } = wallet.signingKey.sign(keccakHex(TYPE_2, RLP.encode(fields)));
       const raw = concatBytes(TYPE_2, RLP.encode([...fields, yParity, BigInt(r), BigInt(s)]));

@@ -47,8 +47,6 @@ export interface CallRequest {
   readonly to: Address;
   readonly data: string;
   readonly gas?: bigint;
-  /** Wei. */
-  readonly value?: bigint;
 }
 
 export interface Receipt {
@@ -145,13 +143,12 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
   };
 }
 
-function callObject({ from, to, data, gas, value }: CallRequest): Record<string, string> {
+function callObject({ from, to, data, gas }: CallRequest): Record<string, string> {
   return {
     to,
     data,
     ...(from === undefined ? {} : { from }),
     ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
-    ...(value === undefined ? {} : { value: `0x${value.toString(16)}` }),
   };
 }
 

@@ -13,7 +13,6 @@ import {
   toStoredBytes,
 } from "./values.ts";
 
-const protocol = z.literal([0, 1]);
 const receiver = z.strictObject({ npk: storedField, ephemeralKey: storedBytes, ciphertext: storedBytes });
 type StoredReceiver = RecordOf<typeof receiver>;
 
@@ -28,7 +27,6 @@ const inTerms = z.strictObject({
 });
 const lane = z.strictObject({
   chainId: storedBigint,
-  protocol,
   token: storedAddress,
   messenger: storedAddress,
   domain: z.int(),
@@ -41,7 +39,6 @@ const sourceTerms = z.strictObject({
   refund: storedAddress,
 });
 const exit = z.strictObject({
-  protocol,
   messenger: storedAddress,
   domain: z.int(),
   recipient: storedBytes32,

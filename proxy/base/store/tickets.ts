@@ -151,8 +151,6 @@ const outgoing = z.strictObject({
   ticketIds: z.array(z.string()),
   /** The pool where it is not said: records of before there were errands, and all that carries tickets. */
   to: storedAddress.exactOptional(),
-  /** Wei; none where it is not said. */
-  value: storedBigint.exactOptional(),
   gasLimit: storedBigint,
   data: z.string(),
   /** Oldest first, never empty. */
@@ -162,9 +160,8 @@ const outgoing = z.strictObject({
 });
 export type Outgoing = RecordOf<typeof outgoing>;
 
-export const outgoingForm = jsonForm<Outgoing>(outgoing, ({ value, ...entry }) => ({
+export const outgoingForm = jsonForm<Outgoing>(outgoing, (entry) => ({
   ...entry,
-  ...(value === undefined ? {} : { value: String(value) }),
   gasLimit: String(entry.gasLimit),
   attempts: entry.attempts.map((one) => ({
     ...one,

@@ -72,7 +72,7 @@ export function createAttestations(
   }
 
   async function askForAll(): Promise<void> {
-    const burns = wanted().filter(({ protocol }) => protocol === 0);
+    const burns = wanted();
     forget(burns);
     const due = byTransaction(burns).filter((ofOneTx) => ofOneTx.some(isDue));
     for (let from = 0; from < due.length; from += ASKED_AT_ONCE)

@@ -72,20 +72,6 @@ export type BridgeEvent =
       readonly account: Key;
       readonly nonce: string;
       readonly amount: bigint;
-    }
-  | {
-      readonly kind: "dispatched";
-      readonly vault: Key;
-      readonly messageId: string;
-      readonly domain: number;
-      readonly recipient: Key;
-      readonly amount: bigint;
-    }
-  | {
-      readonly kind: "processed";
-      readonly messageId: string;
-      readonly recipient: Key;
-      readonly amount: bigint;
     };
 
 export const keyOf = (address: string): Key => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
@@ -98,10 +84,6 @@ export function keysOf(event: BridgeEvent): readonly Key[] {
     case "burned":
     case "minted":
       return [event.burn.burner, event.burn.recipient];
-    case "dispatched":
-      return [event.vault, event.recipient];
-    case "processed":
-      return [event.recipient];
     case "credited":
       return [event.account];
     case "touched":

@@ -37,11 +37,10 @@ export function saidOf(contracts: WatchedContracts, addresses: readonly Key[]): 
   ];
 }
 
-function messageContracts({ cctp, warp, exchange }: WatchedContracts): readonly string[] {
+function messageContracts({ cctp, exchange }: WatchedContracts): readonly string[] {
   return [
     ...(exchange === undefined ? [] : [exchange]),
     ...(cctp === undefined ? [] : [cctp.transmitter, cctp.messenger]),
-    ...(warp === undefined ? [] : [warp.mailbox, ...warp.routes]),
   ];
 }
 

@@ -9,7 +9,6 @@ export interface WatchedContracts {
   readonly cctp?: WatchedCctp | undefined;
   /** Contract of the exchange that credits its accounts; on its own chain only. */
   readonly exchange?: string | undefined;
-  readonly warp?: { readonly mailbox: string; readonly routes: readonly string[] } | undefined;
 }
 
 export interface WatchedCctp {
@@ -32,10 +31,6 @@ export const words = new Interface([
   "event MessageSent(bytes message)",
   "event MessageReceived(address indexed caller, uint32 sourceDomain, bytes32 indexed nonce, bytes32 sender, uint32 indexed finalityThresholdExecuted, bytes messageBody)",
   "event MintAndWithdraw(address indexed mintRecipient, uint256 amount, address indexed mintToken, uint256 feeCollected)",
-  "event DispatchId(bytes32 indexed messageId)",
-  "event ProcessId(bytes32 indexed messageId)",
-  "event SentTransferRemote(uint32 indexed destination, bytes32 indexed recipient, uint256 amount)",
-  "event ReceivedTransferRemote(uint32 indexed origin, bytes32 indexed recipient, uint256 amount)",
 ]);
 
 /** Of the same name as a word of Forwarders, with other arguments. */
@@ -56,9 +51,8 @@ export const OF_VAULTS = topicsOf(
   "Refunded",
   "Returned",
 );
-/** What the message protocols say, whomever it concerns. */
+/** What CCTP and the exchange say, whomever it concerns. */
 export const OF_MESSAGES = [
   ...topicsOf("MessageSent", "MessageReceived", "MintAndWithdraw"),
-  ...topicsOf("DispatchId", "ProcessId", "SentTransferRemote", "ReceivedTransferRemote"),
   exchangeEvents.getEvent("Forwarded")!.topicHash,
 ];

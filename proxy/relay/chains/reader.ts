@@ -20,8 +20,6 @@ import {
 interface Pending {
   readonly tx: string;
   mint?: { readonly recipient: Key; readonly amount: bigint; readonly fee: bigint } | undefined;
-  transfer?: { readonly domain: number; readonly recipient: Key; readonly amount: bigint } | undefined;
-  messageId?: string | undefined;
 }
 
 type Said = { readonly name: string; readonly args: Result } | undefined;
@@ -31,7 +29,6 @@ const lower = (value: unknown): string => String(value).toLowerCase();
 /** One for each block. */
 export function createReader(contracts: WatchedContracts): (log: RawLog) => readonly BridgeEvent[] {
   const tokens = new Set(contracts.tokens);
-  const routes = new Set(contracts.warp?.routes);
   let pending: Pending = { tx: "" };
 
   return (log) => {
@@ -39,7 +36,7 @@ export function createReader(contracts: WatchedContracts): (log: RawLog) => read
     const by = log.address.toLowerCase();
     if (by === contracts.forwarders) {
       const said = OF_VAULTS.includes(log.topics[0] ?? "") ? parse(log) : undefined;
-      return said === undefined ? [] : ofForwarders(said.name, said.args, pending);
+      return said === undefined ? [] : ofForwarders(said.name, said.args);
     }
     const { cctp } = contracts;
     if (by === contracts.exchange) return ofExchange(log);
@@ -47,8 +44,6 @@ export function createReader(contracts: WatchedContracts): (log: RawLog) => read
     if (tokens.has(by)) event = ofToken(by, log);
     else if (by === cctp?.transmitter) event = ofTransmitter(parse(log), cctp, pending);
     else if (by === cctp?.messenger) noteMint(parse(log), pending);
-    else if (by === contracts.warp?.mailbox) event = ofMailbox(parse(log), pending);
-    else if (routes.has(by)) event = ofRoute(parse(log), pending);
     return event === undefined ? [] : [event];
   };
 }
@@ -77,7 +72,7 @@ function ofExchange(log: RawLog): readonly BridgeEvent[] {
   return [{ kind: "credited", account, nonce, amount: args["amount"] as bigint }];
 }
 
-function ofForwarders(name: string, args: Result, pending: Pending): readonly BridgeEvent[] {
+function ofForwarders(name: string, args: Result): readonly BridgeEvent[] {
   const vault = keyOf(String(args["vault"]));
   const amount = args["amount"] as bigint;
   switch (name) {
@@ -105,16 +100,8 @@ function ofForwarders(name: string, args: Result, pending: Pending): readonly Br
       return [{ kind: "returned", vault, token, leafIndex: Number(args["leafIndex"]), amount }];
     }
     default:
-      return [...departure(vault, pending), { kind: "left", vault, amount }];
+      return [{ kind: "left", vault, amount }];
   }
-}
-
-/** A route names no vault; the step of the vault that sent it closes the same call. */
-function departure(vault: Key, pending: Pending): readonly BridgeEvent[] {
-  const { transfer, messageId } = pending;
-  if (transfer === undefined || messageId === undefined) return [];
-  pending.transfer = pending.messageId = undefined;
-  return [{ kind: "dispatched", vault, messageId, ...transfer }];
 }
 
 function ofTransmitter(
@@ -151,26 +138,4 @@ function noteMint(said: Said, pending: Pending): void {
   const { args } = said;
   const [amount, fee] = [args["amount"] as bigint, args["feeCollected"] as bigint];
   pending.mint = { recipient: keyOf(String(args["mintRecipient"])), amount, fee };
-}
-
-function ofMailbox(said: Said, pending: Pending): BridgeEvent | undefined {
-  if (said?.name !== "DispatchId" && said?.name !== "ProcessId") return undefined;
-  pending.messageId = lower(said.args["messageId"]);
-  return said.name === "ProcessId" ? arrival(pending) : undefined;
-}
-
-function ofRoute(said: Said, pending: Pending): BridgeEvent | undefined {
-  if (said?.name !== "SentTransferRemote" && said?.name !== "ReceivedTransferRemote") return undefined;
-  const { args } = said;
-  const isSent = said.name === "SentTransferRemote";
-  const domain = Number(args[isSent ? "destination" : "origin"]);
-  pending.transfer = { domain, recipient: lower(args["recipient"]), amount: args["amount"] as bigint };
-  return isSent ? undefined : arrival(pending);
-}
-
-function arrival(pending: Pending): BridgeEvent | undefined {
-  const { transfer, messageId } = pending;
-  if (transfer === undefined || messageId === undefined) return undefined;
-  pending.transfer = pending.messageId = undefined;
-  return { kind: "processed", messageId, recipient: transfer.recipient, amount: transfer.amount };
 }

@@ -57,7 +57,7 @@ export function createWatched() {
     /** Whether an event on a chain where addresses are `where` is kept under this key. */
     keeps(where: Where, key: Key, { kind }: BridgeEvent): boolean {
       if (kind === "moved") return places[where].has(key);
-      if (kind === "processed" || kind === "dispatched" || kind === "credited") return owners.has(key);
+      if (kind === "credited") return owners.has(key);
       return places.home.has(key) || places.source.has(key) || places.alt.has(key);
     },
     ownersOf,

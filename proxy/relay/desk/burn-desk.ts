@@ -83,7 +83,7 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
   }
 
   async function write(bridgeId: string, { burn, amount }: Held, block: HeldBlock): Promise<void> {
-    const terms = burnTerms(0, amount, bounds.feeCeiling, parts.fees());
+    const terms = burnTerms(amount, bounds.feeCeiling, parts.fees());
     if (terms === undefined) return;
     const { owner, recipient, domain } = burn;
     const transaction = await burnTransaction({

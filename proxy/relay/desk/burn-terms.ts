@@ -7,19 +7,16 @@ import type { BurnTerms, FeeRate, FeeTable } from "./steps.ts";
 /** Of CCTP v2. */
 export const FAST = 1_000;
 export const SAFE = 2_000;
-const NONE: BurnTerms = { maxFee: 0n, finality: 0 };
 
 /** Millionths of a basis point in the whole. */
 const WHOLE = 10_000n * 1_000_000n;
 
 /** Undefined while no way fits under the ceiling. An attester that is away asks for nothing: then the slow way is right. */
 export function burnTerms(
-  protocol: number,
   amount: bigint,
   ceiling: bigint,
   table: FeeTable | "asking" | undefined,
 ): BurnTerms | undefined {
-  if (protocol !== 0) return NONE;
   if (table === "asking") return undefined;
   const fast = table?.get(FAST);
   if (fast !== undefined && feeOf(amount, fast) <= ceiling) {

@@ -11,7 +11,7 @@ import type { InTerms, Step, StepOf, Vault } from "./steps.ts";
 /** What of a chain's contracts is called. */
 export interface CalledContracts {
   readonly forwarders: Address;
-  /** CCTP's MessageTransmitterV2; undefined where that protocol is not. */
+  /** CCTP's MessageTransmitterV2; undefined where CCTP is not. */
   readonly transmitter: Address | undefined;
 }
 
@@ -19,7 +19,6 @@ const forwarders = new Interface(FORWARDERS_ABI);
 const messages = new Interface([
   "function receiveMessage(bytes message, bytes attestation) returns (bool)",
   "function relay(bytes message, bytes attestation)",
-  "function quoteGasPayment(uint32 destination) view returns (uint256)",
 ]);
 
 /**
@@ -93,19 +92,16 @@ export function deliverCall(
   return { to, data, gasLimit: GAS.deliver, label: "delivery" };
 }
 
-/** `value`: what the messenger asks for; see `quoteOf`. */
 export function burnCall(
   at: Pick<CalledContracts, "forwarders">,
   step: StepOf<"forward"> | StepOf<"flush">,
-  value: bigint,
 ): Errand {
   const { maxFee, finality } = step.burn;
   const data =
     step.kind === "forward"
       ? forwarders.encodeFunctionData("forward", [step.terms, step.lane, maxFee, finality])
       : forwarders.encodeFunctionData("flush", [step.terms, maxFee, finality]);
-  const call = { to: at.forwarders, data, gasLimit: GAS.burn, label: step.kind };
-  return value === 0n ? call : { ...call, value };
+  return { to: at.forwarders, data, gasLimit: GAS.burn, label: step.kind };
 }
 
 export function clockCall(
@@ -127,15 +123,3 @@ function clockFunction(kind: "touch" | "refund", vault: Vault): [string, readonl
       return [isTouch ? "touchSource" : "refundSource", [vault.terms, vault.lane]];
   }
 }
-
-/** Of a warp route: what its messages to a domain cost, in wei. Undefined for what is no such answer. */
-export const quoteOf = {
-  encode: (domain: number): string => messages.encodeFunctionData("quoteGasPayment", [domain]),
-  decode(answer: string): bigint | undefined {
-    try {
-      return messages.decodeFunctionResult("quoteGasPayment", answer)[0] as bigint;
-    } catch {
-      return undefined;
-    }
-  },
-};

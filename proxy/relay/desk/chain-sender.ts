@@ -58,9 +58,8 @@ export function createChainSender(parts: ChainSenderParts) {
   }
 
   function sign(call: Errand, nonce: number, fees: Fees): Flight {
-    const { to, data, gasLimit, value } = call;
-    const coins = value === undefined ? {} : { value };
-    const signed = wallet.sign({ nonce, to, data, gasLimit, ...coins, ...fees });
+    const { to, data, gasLimit } = call;
+    const signed = wallet.sign({ nonce, to, data, gasLimit, ...fees });
     return { ...{ call, nonce, fees }, ...signed, signedAt: now() };
   }
 
@@ -115,10 +114,9 @@ export function createChainSender(parts: ChainSenderParts) {
     async send(call: Errand): Promise<SendOutcome> {
       const nonce = await chain.nonce(wallet.address);
       if (await tend(nonce)) return "busy";
-      const { to, data, gasLimit, value, label } = call;
-      const request = { from: wallet.address, to, data, gas: gasLimit };
+      const { to, data, gasLimit, label } = call;
       try {
-        await chain.call(value === undefined ? request : { ...request, value });
+        await chain.call({ from: wallet.address, to, data, gas: gasLimit });
       } catch (error) {
         if (!(error instanceof ChainRefused)) throw error;
         logger.warn(
@@ -134,7 +132,7 @@ export function createChainSender(parts: ChainSenderParts) {
       ]);
       if (head === undefined) return "busy";
       const fees = firstFees(head.baseFee, tip, cap);
-      if (balance < gasLimit * fees.maxFeePerGas + (value ?? 0n)) {
+      if (balance < gasLimit * fees.maxFeePerGas) {
         logger.error({ sender: wallet.address }, "the wallet of another chain cannot pay the next step");
         return "no-gas";
       }

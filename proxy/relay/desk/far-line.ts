@@ -3,22 +3,17 @@
  * there is planned again whenever it is looked at.
  */
 import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
-import type { Chain } from "../../base/chain/provider.ts";
 import type { Logger } from "../../base/logging.ts";
 import type { Errand } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import type { RefusalBackoff } from "./refusal-backoff.ts";
-import { deliveryFeeOf } from "./delivery-fee.ts";
 import type { Step } from "./steps.ts";
 
 export interface FarLineParts {
   readonly name: string;
   readonly contracts: CalledContracts;
-  readonly chain: Pick<Chain, "call">;
   readonly sender: ChainSender;
-  /** Wei; see `deliveryFeeOf`. */
-  readonly mostDeliveryFee: bigint;
   /** Needed on this chain now. */
   readonly steps: () => readonly Step[];
   readonly tip: () => number | undefined;
@@ -31,7 +26,7 @@ export interface FarLineParts {
 const MOST_TRIES = 16;
 
 export function createFarLine(parts: FarLineParts) {
-  const { name, contracts, chain, sender, hasLease, refusals, logger } = parts;
+  const { name, contracts, sender, hasLease, refusals, logger } = parts;
   let running: Promise<void> | undefined;
   let isWanted = false;
   let isStopped = false;
@@ -39,14 +34,12 @@ export function createFarLine(parts: FarLineParts) {
   /** The step that was sent last, so that it is not always the same one's turn. */
   let last: string | undefined;
 
-  async function errandOf(step: Step): Promise<Errand | undefined> {
+  function errandOf(step: Step): Errand | undefined {
     switch (step.kind) {
       case "deliver":
         return deliverCall(contracts, step);
-      case "forward": {
-        const value = await deliveryFeeOf(chain, step.terms.lanes[step.lane]!, parts.mostDeliveryFee);
-        return value === undefined ? undefined : burnCall(contracts, step, value);
-      }
+      case "forward":
+        return burnCall(contracts, step);
       case "touch":
       case "refund":
         return clockCall(contracts, step);
@@ -63,8 +56,8 @@ export function createFarLine(parts: FarLineParts) {
     const from = steps.findIndex(({ key }) => key === last) + 1;
     const inTurn = [...steps.slice(from), ...steps.slice(0, from)];
     for (const step of inTurn.slice(0, MOST_TRIES)) {
-      const errand = await errandOf(step);
-      // Held like one that the contract refuses: a route that takes nothing must not keep the refund clock from its start.
+      const errand = errandOf(step);
+      // Held like one that the contract refuses.
       if (errand === undefined) {
         refusals.refused(step.key, tip);
         continue;

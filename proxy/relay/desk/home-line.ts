@@ -6,7 +6,7 @@ import type { Logger } from "../../base/logging.ts";
 import type { Errand, Errands } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { RefusalBackoff } from "./refusal-backoff.ts";
-import type { Step, StepOf } from "./steps.ts";
+import type { Step } from "./steps.ts";
 import { nextSweep, type SweepParts } from "./sweeps.ts";
 
 export interface HomeLineParts extends SweepParts {
@@ -15,8 +15,6 @@ export interface HomeLineParts extends SweepParts {
   readonly steps: () => readonly Step[];
   /** That block's number; undefined before the first. */
   readonly tip: () => number | undefined;
-  /** See `deliveryFeeOf`. */
-  readonly quote: (step: StepOf<"flush">) => Promise<bigint | undefined>;
   readonly refusals: RefusalBackoff;
   readonly logger: Logger;
 }
@@ -53,21 +51,19 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     }
     // One that cannot be made now must not hold up those behind it, nor the start of its own refund clock.
     for (const step of steps.filter((one) => one.kind === kind).slice(0, MOST_TRIES)) {
-      const errand = await errandOf(step);
+      const errand = errandOf(step);
       if (errand !== undefined) return { kind, errand, keys: [step.key] };
       refusals.refused(step.key, tip);
     }
     return undefined;
   }
 
-  async function errandOf(step: Step): Promise<Errand | undefined> {
+  function errandOf(step: Step): Errand | undefined {
     switch (step.kind) {
       case "deliver":
         return deliverCall(contracts, step);
-      case "flush": {
-        const value = await parts.quote(step);
-        return value === undefined ? undefined : burnCall(contracts, step, value);
-      }
+      case "flush":
+        return burnCall(contracts, step);
       case "touch":
       case "refund":
         return clockCall(contracts, step);

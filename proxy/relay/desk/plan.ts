@@ -5,7 +5,7 @@
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
 import { ZERO_BYTES32, type Bytes32 } from "../../../shared/protocol/brands.ts";
-import { PROTOCOLS, unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
+import { unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../fold/facts.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { BurnTerms, Step, Vault, Verdict, Snapshot } from "./steps.ts";
@@ -43,8 +43,8 @@ const callerOf = ({ way }: BridgeRecord, burn: Burn, { home }: BridgeFacts): Byt
 
 /** A message is carried and never believed: what it brings is measured where it arrives. */
 function deliveryOf({ id }: BridgeRecord, burn: Burn, caller: Bytes32, snapshot: Snapshot): Step | undefined {
-  const { protocol, delivery, to: chain } = burn;
-  if (protocol !== 0 || delivery !== undefined || chain === undefined) return undefined;
+  const { delivery, to: chain } = burn;
+  if (delivery !== undefined || chain === undefined) return undefined;
   if (!snapshot.isServed(chain) || snapshot.tipOf(chain) === undefined) return undefined;
   const { status, message, attestation } = snapshot.attestationOf(burn) ?? {};
   if (status !== "complete" || message === undefined || attestation === undefined) return undefined;
@@ -127,11 +127,10 @@ export function verdictAt(record: BridgeRecord, facts: VaultFacts, snapshot: Sna
 export function burnAt({ way }: BridgeRecord, facts: VaultFacts, snapshot: Snapshot): BurnTerms | undefined {
   const lane = laneAt(way, facts.chain, snapshot);
   if (lane === undefined) return undefined;
-  const { protocol, feeCeiling } = lane;
-  return burnTerms(protocol, facts.balance, feeCeiling, feesAt(way, facts.chain, snapshot));
+  return burnTerms(facts.balance, lane.feeCeiling, feesAt(way, facts.chain, snapshot));
 }
 
-/** The attester's, of burns there; undefined where nobody tells, and of a warp route, which numbers chains in its own way. */
+/** The attester's, of burns there; undefined where nobody tells. */
 export function feesAt(
   way: BridgeRecord["way"],
   chain: string,
@@ -139,7 +138,7 @@ export function feesAt(
 ): ReturnType<Snapshot["feesOf"]> {
   const from = snapshot.domainOf(chain);
   const lane = laneAt(way, chain, snapshot);
-  if (from === undefined || lane?.protocol !== PROTOCOLS.cctp) return undefined;
+  if (from === undefined || lane === undefined) return undefined;
   return snapshot.feesOf(from, lane.domain);
 }
 
@@ -147,7 +146,7 @@ export function feesAt(
 export function laneAt(way: BridgeRecord["way"], chain: string, snapshot: Snapshot) {
   if (way.direction === "out") {
     const { minimum, feeCeiling, exit } = way.home;
-    return { minimum, feeCeiling, protocol: exit.protocol, domain: exit.domain };
+    return { minimum, feeCeiling, domain: exit.domain };
   }
   const lanes = way.kind === "from-evm" ? way.source?.terms.lanes : undefined;
   return chain === HOME_CHAIN

@@ -22,10 +22,6 @@ const WORDS: Readonly<Record<Said, Omit<Wait, "code">>> = {
     detail: "the attesters of the bridge do not answer",
     next: "is delivered when they answer again; they are asked at least once a minute",
   },
-  RELAY_PENDING: {
-    detail: "the relayer of its route has not brought it yet",
-    next: "waits for that relayer; anybody may carry the message",
-  },
   CHAIN_UNAVAILABLE: {
     detail: "our node of the chain that it needs does not answer, or we send nothing there",
     next: "goes on when that node answers again; nothing is lost meanwhile",

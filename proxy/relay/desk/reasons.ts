@@ -67,7 +67,6 @@ function atAccount(
 }
 
 function inMessage(burn: Burn, isOwn: boolean, isWorth: boolean, snapshot: Snapshot): Wait | undefined {
-  if (burn.protocol !== 0) return wordsOf("RELAY_PENDING");
   switch (snapshot.attestationOf(burn)?.status) {
     case "complete":
       break;

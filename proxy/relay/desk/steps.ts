@@ -11,7 +11,7 @@ export type InTerms = Extract<BridgeWay, { direction: "in" }>["home"];
 export type OutTerms = Extract<BridgeWay, { direction: "out" }>["home"];
 export type SourceTerms = NonNullable<Extract<BridgeWay, { kind: "from-evm" }>["source"]>["terms"];
 
-/** How a burn is asked for. Zero and zero where the protocol knows neither. */
+/** How a burn is asked for. */
 export interface BurnTerms {
   readonly maxFee: bigint;
   readonly finality: number;

@@ -4,7 +4,6 @@
  * from the chains each time, so a crash, a second proxy or a reorganisation changes nothing but the time.
  */
 import type { Logger } from "../../base/logging.ts";
-import type { Chain } from "../../base/chain/provider.ts";
 import type { Errands } from "../../base/chain/errands.ts";
 import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
 import type { ChainSender } from "./chain-sender.ts";
@@ -12,7 +11,6 @@ import { createFarLine } from "./far-line.ts";
 import { RefusalBackoff } from "./refusal-backoff.ts";
 import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
-import { deliveryFeeOf } from "./delivery-fee.ts";
 import { Live } from "./live.ts";
 import { waitsOf } from "./reasons.ts";
 import type { Step } from "./steps.ts";
@@ -20,16 +18,13 @@ import type { SweepParts } from "./sweeps.ts";
 import { createSnapshot, type ServedChain, type SnapshotParts } from "./snapshot.ts";
 
 export interface FarChain extends ServedChain {
-  readonly chain: Pick<Chain, "call">;
   readonly sender: ChainSender;
 }
 
 export interface WorkerParts
   extends Omit<SnapshotParts, "chains" | "refusals" | "onAnswer" | "onFault">, Omit<SweepParts, "contracts"> {
-  readonly home: ServedChain & { readonly chain: Pick<Chain, "call"> };
+  readonly home: ServedChain;
   readonly far: readonly FarChain[];
-  /** Wei, of each chain's own coin; see `deliveryFeeOf`. */
-  readonly mostDeliveryFee: bigint;
   readonly hasLease: () => boolean;
   readonly wakeSequencer: () => void;
   readonly pollIntervalMs: number;
@@ -81,11 +76,10 @@ export function createWorker(parts: WorkerParts) {
     ...{ contracts: home.contracts, refusals },
     steps: () => stepsOn(HOME_CHAIN),
     tip: () => book.tipOf(HOME_CHAIN)?.number,
-    quote: ({ terms: { exit } }) => deliveryFeeOf(home.chain, exit, parts.mostDeliveryFee),
   });
-  const lines = far.map(({ name, contracts, chain, sender }) =>
+  const lines = far.map(({ name, contracts, sender }) =>
     createFarLine({
-      ...{ name, contracts, chain, sender, hasLease, refusals, mostDeliveryFee: parts.mostDeliveryFee },
+      ...{ name, contracts, sender, hasLease, refusals },
       steps: () => stepsOn(name),
       tip: () => book.tipOf(name)?.number,
       logger: logger.child({ chain: name }),

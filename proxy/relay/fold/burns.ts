@@ -15,40 +15,15 @@ export function burnsUnder(key: Key, view: ChainView, all: readonly ChainView[])
   const alike = new Map<string, number>();
   return view.ledger.entriesOf(key).flatMap((entry): readonly Burn[] => {
     const { event } = entry;
-    const id = burnId(view.name, entry);
+    if (event.kind !== "burned") return [];
+    const { burn, minFinality, message } = event;
+    const to = all.find(({ domain }) => domain === burn.destinationDomain);
+    const name = likeness(burn);
+    const before = alike.get(name) ?? 0;
+    alike.set(name, before + 1);
+    const delivery = to && mintedAt(to, key, name, before);
     const place = placeOf(view, entry);
-    if (event.kind === "burned") {
-      const { burn, minFinality, message } = event;
-      const to = all.find(({ domains }) => domains.cctp === burn.destinationDomain);
-      const name = likeness(burn);
-      const before = alike.get(name) ?? 0;
-      alike.set(name, before + 1);
-      const delivery = to && mintedAt(to, key, name, before);
-      return [
-        {
-          id,
-          place,
-          protocol: 0,
-          to: to?.name,
-          ...burn,
-          minFinality,
-          message,
-          messageId: undefined,
-          delivery,
-        },
-      ];
-    }
-    if (event.kind !== "dispatched") return [];
-    const { messageId, domain, recipient, amount, vault } = event;
-    const to = all.find(({ domains }) => domains.warp === domain);
-    return [
-      {
-        ...{ id, place, protocol: 1, to: to?.name, burner: vault, recipient, amount, messageId },
-        ...{ sourceDomain: view.domains.warp ?? 0, destinationDomain: domain },
-        ...{ maxFee: 0n, minFinality: 0, message: undefined },
-        delivery: to && processedAt(to, recipient, messageId),
-      },
-    ];
+    return [{ id: burnId(view.name, entry), place, to: to?.name, ...burn, minFinality, message, delivery }];
   });
 }
 
@@ -64,12 +39,4 @@ function mintedAt(view: ChainView, key: Key, name: string, before: number): Deli
     nonce: found.event.nonce,
     credit: undefined,
   };
-}
-
-function processedAt(view: ChainView, recipient: Key, messageId: string): Delivery | undefined {
-  const found = view.ledger
-    .entriesOf(recipient)
-    .find(({ event }) => event.kind === "processed" && event.messageId === messageId);
-  if (found?.event.kind !== "processed") return undefined;
-  return { place: placeOf(view, found), amount: found.event.amount, nonce: undefined, credit: undefined };
 }

@@ -35,29 +35,25 @@ export interface Departure {
   readonly burn: string | undefined;
 }
 
-/** A burn (or a transfer into a route) which left one of our addresses for another chain. */
+/** A burn which left one of our addresses for another chain. */
 export interface Burn {
   /** Ours, and the same on every proxy: where it stands on its chain. */
   readonly id: string;
   readonly place: Place;
-  /** 0: burn and mint with attestations; 1: warp route. */
-  readonly protocol: 0 | 1;
   /** Chain that it goes to, by its name; undefined when it is none of those that are followed. */
   readonly to: string | undefined;
   readonly amount: bigint;
-  /** Both of protocol 0 or both of protocol 1: the protocols number the chains each in its own way. */
+  /** As CCTP numbers chains. */
   readonly sourceDomain: number;
   readonly destinationDomain: number;
   /** Who burned, and who is minted to: 32 bytes each, hex. */
   readonly burner: string;
   readonly recipient: string;
   readonly maxFee: bigint;
-  /** Finality asked for: 1000 fast, 2000; 0 where there is no such thing. */
+  /** Finality asked for: 1000 fast, 2000. */
   readonly minFinality: number;
   /** As emitted, hex: the attester fills in four fields. Undefined on the other blockchain, which emits none. */
   readonly message: string | undefined;
-  /** Of protocol 1. */
-  readonly messageId: string | undefined;
   /** Undefined until it is there on the chain that it goes to; as far as that chain is followed. */
   readonly delivery: Delivery | undefined;
 }

@@ -87,7 +87,6 @@ const USUAL: readonly BridgeReason[] = [
   "ATTESTATION_PENDING",
   "SLOW_WAY",
   "ATTESTATION_EXPIRED",
-  "RELAY_PENDING",
   "SIGNATURE_AWAITED",
 ];
 

@@ -119,10 +119,6 @@ function createBringing(home: ChainView, key: Key, all: readonly ChainView[]) {
   return ({ tx }: Entry): string | undefined => deliveries.get(tx)?.shift();
 
   function delivered({ event }: Entry): string | undefined {
-    if (event.kind === "processed")
-      return (
-        idOf((one) => one.kind === "dispatched" && one.messageId === event.messageId, 0) ?? event.messageId
-      );
     if (event.kind !== "minted" || event.burn.recipient !== key) return undefined;
     const name = likeness(event.burn);
     const before = alike.get(name) ?? 0;

@@ -86,7 +86,6 @@ function messageOf(burn: Burn, isToAccount: boolean, { attestationOf }: Beside):
   return {
     ...{ id, from: place.chain, to: to ?? `domain ${String(destinationDomain)}` },
     ...{ sentBy: place.tx, sentAt: place.at },
-    // A warp route's validators sign nothing that we look at: it is simply under way.
     state: delivery === undefined ? state : "delivered",
     arrival: delivery && { hash: delivery.place.tx, amount: delivery.amount },
     credit: delivery && isToAccount ? creditOf(delivery) : undefined,

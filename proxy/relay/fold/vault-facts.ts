@@ -7,10 +7,10 @@ import type { Entry, Ledger } from "../chains/ledger.ts";
 export interface ChainView {
   readonly name: string;
   readonly ledger: Ledger;
-  /** In the numbering of each protocol; undefined where the chain has not got it. */
   /** A key as that chain writes an address. */
   readonly spell: (key: Key) => string;
-  readonly domains: { readonly cctp: number | undefined; readonly warp: number | undefined };
+  /** As CCTP numbers it; undefined where it is not. */
+  readonly domain: number | undefined;
 }
 
 export function placeOf({ name, ledger }: ChainView, { block, tx, logIndex }: Entry): Place {
@@ -93,8 +93,6 @@ export function vaultFacts({ view, key, address, token, burns, broughtBy }: Vaul
         break;
       case "burned":
       case "minted":
-      case "dispatched":
-      case "processed":
       case "credited":
         break;
     }

@@ -122,22 +122,14 @@ function startAttesterFor(
   });
 }
 
-function startExchangeFor(
-  folder: NetworkFolder,
-  chains: Chains,
-  { home, exchange, doors }: BridgesDeployment,
-) {
+function startExchangeFor(folder: NetworkFolder, chains: Chains, { exchange, forwarder }: BridgesDeployment) {
   return startExchange({
     folder: venueFolder(folder, "exchange"),
     settings: {
       own: {
         ...{ rpc: chains.exchange.url, chain_id: CHAINS.exchange.chainId, usdc: exchange.usdc },
-        ...{ domain: exchange.domain, messenger: exchange.messenger, forwarder: doors.forwarder },
+        ...{ domain: exchange.domain, messenger: exchange.messenger, forwarder },
         from_block: exchange.block,
-      },
-      bridge: {
-        ...{ rpc: chains.home.url, chain_id: chains.home.chainId, usdc: home.usdc },
-        ...{ address: doors.bridge, from_block: doors.bridgeBlock },
       },
     },
     logFile: folder.log("exchange"),

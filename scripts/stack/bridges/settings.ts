@@ -24,7 +24,7 @@ const text = ({ minimum, feeCeiling }: { readonly minimum: bigint; readonly feeC
 /** Returns the file's path. */
 export async function writeBridgeSettings(parties: BridgeParties): Promise<string> {
   const { folder, deployment, chains, blockTimeSecs, attesterUrl, exchangeUrl, altchain } = parties;
-  const { factory, home, other, exchange, doors } = deployment;
+  const { factory, home, other, exchange, forwarder } = deployment;
   const senderKeyFile = await folder.secrets.file("bridge-sender.key");
   const chainOf = (name: "other" | "exchange") => ({
     chainId: CHAINS[name].chainId,
@@ -45,7 +45,7 @@ export async function writeBridgeSettings(parties: BridgeParties): Promise<strin
       {
         name: "other",
         ...chainOf("other"),
-        ...{ protocol: "cctp", messenger: other.messenger, domain: DOMAINS.other },
+        ...{ messenger: other.messenger, domain: DOMAINS.other },
         ...text(BOUNDS.burn),
         exit: text(BOUNDS.exit),
         estimatedSecs: 30,
@@ -54,7 +54,7 @@ export async function writeBridgeSettings(parties: BridgeParties): Promise<strin
     perpvenue: {
       apiUrl: exchangeUrl,
       chain: { ...chainOf("exchange"), messenger: exchange.messenger },
-      exit: { domain: exchange.domain, forwarder: doors.forwarder },
+      exit: { domain: exchange.domain, forwarder },
       ...text(BOUNDS.exchange),
       estimatedSecs: 30,
     },
@@ -81,7 +81,7 @@ async function collectorOf(folder: NetworkFolder): Promise<string> {
 
 export async function bridgesEntry(parties: BridgeParties): Promise<BridgesEntry> {
   const { folder, deployment, chains, attesterUrl, exchangeUrl, altchain } = parties;
-  const { factory, home, other, exchange, doors } = deployment;
+  const { factory, home, other, exchange, forwarder } = deployment;
   return {
     factory: getAddress(factory.address),
     vault_code_hash: factory.vaultCodeHash,
@@ -107,8 +107,7 @@ export async function bridgesEntry(parties: BridgeParties): Promise<BridgesEntry
       ...{ chain_id: CHAINS.exchange.chainId, rpc: chains.exchange.url, domain: DOMAINS.exchange },
       usdc: getAddress(exchange.usdc),
       transmitter: getAddress(exchange.transmitter),
-      forwarder: getAddress(doors.forwarder),
-      bridge: getAddress(doors.bridge),
+      forwarder: getAddress(forwarder),
       exit: text(BOUNDS.exchange),
     },
     altchain: {

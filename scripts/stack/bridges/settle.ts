@@ -12,8 +12,8 @@ import type { Remote } from "../cctp.ts";
 import { giveCoins } from "../local-chain.ts";
 import { writeJson, type NetworkFolder } from "../stack-folder.ts";
 import { attesterAddresses } from "../venues/attester/start.ts";
-import { deployCctp, deployExchangeDoors, type CctpContracts } from "../venues/cctp-contracts.ts";
-import { DISPUTE_SECS, DOMAINS, type BridgeChainName } from "./terms.ts";
+import { deployCctp, deployExchangeForwarder, type CctpContracts } from "../venues/cctp-contracts.ts";
+import { DOMAINS, type BridgeChainName } from "./terms.ts";
 
 const address = z.custom<Address>((text) => typeof text === "string" && text === asAddress(text));
 const bytes32 = z.custom<Bytes32>((text) => typeof text === "string" && text === asBytes32(text));
@@ -29,7 +29,8 @@ const deployment = z.object({
   home: cctp,
   other: cctp,
   exchange: cctp,
-  doors: z.object({ forwarder: address, bridge: address, bridgeBlock: z.int() }),
+  /** The exchange's contract on its chain. */
+  forwarder: address,
 });
 export type BridgesDeployment = z.infer<typeof deployment>;
 
@@ -120,17 +121,15 @@ async function deploy(
   const [atHome, atOther, atExchange] = await deployCctp({ chains, attesters, foreign: [altchain] });
   if (atHome === undefined || atOther === undefined || atExchange === undefined)
     throw new Error("not every chain has its messenger");
-  const doors = await deployExchangeDoors({
+  const forwarder = await deployExchangeForwarder({
     folder: venueFolder(folder, "exchange"),
     ...{ own: atExchange, ownChain: exchange.provider, ownOwner: exchange.owner },
-    ...{ homeChain: home.provider, homeOwner: home.owner, homeUsdc: usdc },
-    disputePeriodSecs: DISPUTE_SECS,
   });
   let factory;
   for (const { owner } of [home, other, exchange]) factory = await deployForwarders(owner);
   if (factory === undefined) throw new Error("no chain");
   await fundSenders(folder, other, exchange);
-  return { factory, ...withHome(atHome, atOther, atExchange), doors };
+  return { factory, ...withHome(atHome, atOther, atExchange), forwarder };
 }
 
 const withHome = (home: CctpContracts, other: CctpContracts, exchange: CctpContracts) => ({

@@ -23,7 +23,7 @@ export const BOUNDS = {
   burn: { minimum: dollars("2"), feeCeiling: dollars("0.5") },
   /** Of a burn on the pool's chain. */
   exit: { minimum: dollars("2"), feeCeiling: dollars("0.5") },
-  /** The exchange's own least deposit. */
+  /** Of a burn towards the exchange. */
   exchange: { minimum: dollars("5"), feeCeiling: dollars("0.5") },
 } as const;
 
@@ -31,6 +31,4 @@ export const BOUNDS = {
 export const CONFIRMATIONS = 2;
 /** Until the attester calls a block final; what is fast, it attests a block after its own. */
 export const FINAL_BLOCKS = 8;
-/** Of the exchange's old bridge; on the real one some minutes. */
-export const DISPUTE_SECS = 10;
 export const ALTCHAIN_DECIMALS = 6;

@@ -5,7 +5,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import { deployContract } from "../../product/deploy.ts";
 import { acceptRemote, asRemote, deployCctp as deployOn, type Cctp, type Remote } from "../cctp.ts";
 import { giveCoins } from "../local-chain.ts";
-import { openExchangeKeys } from "./exchange/keys.ts";
+import { openReserve } from "./exchange/keys.ts";
 
 export interface CctpContracts {
   readonly domain: number;
@@ -53,49 +53,29 @@ export async function deployCctp(options: CctpOptions): Promise<readonly CctpCon
   return deployed.map(({ token: usdc, ...rest }, i) => ({ ...rest, usdc, feeRecipient: recipients[i]! }));
 }
 
-// ---------------------------------------------------------------- the exchange's doors
+// ---------------------------------------------------------------- the exchange's door
 
-export interface ExchangeDoors {
-  readonly forwarder: Address;
-  readonly bridge: Address;
-  readonly bridgeBlock: number;
-}
-
-export interface ExchangeDoorsOptions {
-  /** Folder of the exchange's program: its keys are made there when they are missing. */
+export interface ExchangeDoorOptions {
+  /** Folder of the exchange's program: its key is made there where it is missing. */
   readonly folder: string;
   readonly own: CctpContracts;
   readonly ownChain: JsonRpcProvider;
   readonly ownOwner: Signer;
-  readonly homeChain: JsonRpcProvider;
-  readonly homeOwner: Signer;
-  readonly homeUsdc: Address;
-  /** Of the bridge's own clock, which is its chain's. */
-  readonly disputePeriodSecs: number;
 }
 
 const COINS = 1_000n * 10n ** 18n;
 
-/** The forwarder on the exchange's chain, the old bridge on the pool's, and gas for the exchange on both. */
-export async function deployExchangeDoors(options: ExchangeDoorsOptions): Promise<ExchangeDoors> {
-  const { own, ownChain, homeChain } = options;
-  const { reserve, validators } = await openExchangeKeys(options.folder);
+/** The forwarder on the exchange's chain, and gas for the exchange there. */
+export async function deployExchangeForwarder(options: ExchangeDoorOptions): Promise<Address> {
+  const { own, ownChain } = options;
+  const reserve = await openReserve(options.folder);
   await giveCoins(ownChain, reserve.address, COINS);
-  await giveCoins(homeChain, reserve.address, COINS);
-  const forwarder = await deployContract(options.ownOwner, "CctpForwarder", [
-    own.transmitter,
-    own.usdc,
-    reserve.address,
-  ]);
-  const bridge = await deployContract(options.homeOwner, "OldBridge", [
-    options.homeUsdc,
-    validators.map(({ address }) => address),
-    options.disputePeriodSecs,
-  ]);
+  const arguments_ = [own.transmitter, own.usdc, reserve.address];
+  const { address } = await deployContract(options.ownOwner, "CctpForwarder", arguments_);
   // Its burns take from its own balance, so once is enough.
   const wallet = new NonceManager(new Wallet(reserve.key, ownChain));
   await send(own.usdc, wallet, "approve(address spender, uint256 value)", [own.messenger, MaxUint256]);
-  return { forwarder: forwarder.address, bridge: bridge.address, bridgeBlock: bridge.block };
+  return address;
 }
 
 async function send(to: Address, signer: Signer, method: string, args: readonly unknown[]): Promise<void> {

@@ -2,13 +2,7 @@
 import { ZERO_BYTES32, type Address, type Bytes32 } from "../../protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { encodeForward } from "../../protocol/host/cctp-forward.ts";
-import {
-  paddedAddress,
-  type Exit,
-  type Factory,
-  type Lane,
-  type ProtocolId,
-} from "../../protocol/host/forwarders.ts";
+import { paddedAddress, type Exit, type Factory, type Lane } from "../../protocol/host/forwarders.ts";
 import { ClientError } from "../errors.ts";
 import { requireAddress, type Pins } from "../pins.ts";
 import type { AmountPins, BridgePins } from "./pinned.ts";
@@ -35,7 +29,7 @@ export function amountPinsOf({ assets }: BridgePins, asset: Address): AmountPins
 export function lanesOf({ lanes }: BridgePins): Lane[] {
   return lanes.map((lane) => ({
     ...lane,
-    ...{ chainId: BigInt(lane.chainId), protocol: lane.protocol as ProtocolId },
+    chainId: BigInt(lane.chainId),
     token: requireAddress(lane.token, "pins.bridges.lanes"),
     messenger: requireAddress(lane.messenger, "pins.bridges.lanes"),
   }));
@@ -45,11 +39,11 @@ export function lanesOf({ lanes }: BridgePins): Lane[] {
 export function venueExit({ exits: { perpvenue } }: BridgePins, account: Address): Exit & AmountPins {
   if (perpvenue === undefined)
     throw new ClientError("FEATURE_OFF", "bridges: pins.bridges.exits has no perpvenue");
-  const { protocol, domain, minimum, feeCeiling } = perpvenue;
+  const { domain, minimum, feeCeiling } = perpvenue;
   const caller = callerOf(perpvenue.caller);
   const messenger = requireAddress(perpvenue.messenger, "pins.bridges.exits.perpvenue");
   return {
-    ...{ protocol: protocol as ProtocolId, domain, messenger, minimum, feeCeiling },
+    ...{ domain, messenger, minimum, feeCeiling },
     ...{ recipient: caller, caller, hook: encodeForward({ recipient: account, destination: "perps" }) },
   };
 }
@@ -59,10 +53,10 @@ export function chainExit({ exits }: BridgePins, chainId: number, recipient: Add
   const found = exits.chains.find((exit) => exit.chainId === chainId);
   if (found === undefined)
     throw new ClientError("FEATURE_OFF", `bridges: pins.bridges.exits.chains has no chain ${chainId}`);
-  const { protocol, domain, minimum, feeCeiling } = found;
+  const { domain, minimum, feeCeiling } = found;
   const messenger = requireAddress(found.messenger, "pins.bridges.exits.chains");
   return {
-    ...{ protocol: protocol as ProtocolId, domain, messenger, minimum, feeCeiling },
+    ...{ domain, messenger, minimum, feeCeiling },
     ...{ recipient: paddedAddress(recipient), caller: ZERO_BYTES32, hook: new Uint8Array(0) },
   };
 }

@@ -11,8 +11,8 @@ export function bridgePinsFrom(info: BridgesInfo): BridgePins {
     ...{ factory, vaultCodeHash, collector },
     assets: Object.fromEntries(info.assets.map(({ asset, ...bounds }) => [asset, boundsOf(bounds)])),
     lanes: chains.map((lane) => {
-      const { chain_id: chainId, protocol, token, messenger, domain } = lane;
-      return { chainId, protocol, token, messenger, domain, ...boundsOf(lane) };
+      const { chain_id: chainId, token, messenger, domain } = lane;
+      return { chainId, token, messenger, domain, ...boundsOf(lane) };
     }),
     exits: {
       ...(perpvenue === null ? {} : { perpvenue: { ...exitOf(perpvenue), caller: perpvenue.caller } }),
@@ -27,8 +27,8 @@ export function bridgePinsFrom(info: BridgesInfo): BridgePins {
 }
 
 function exitOf(exit: NonNullable<BridgesInfo["chains"][number]["exit"]>) {
-  const { protocol, messenger, domain } = exit;
-  return { protocol, messenger, domain, ...boundsOf(exit) };
+  const { messenger, domain } = exit;
+  return { messenger, domain, ...boundsOf(exit) };
 }
 
 function boundsOf({ minimum, fee_ceiling }: { readonly minimum: string; readonly fee_ceiling: string }) {

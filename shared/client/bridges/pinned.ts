@@ -28,19 +28,16 @@ export interface AmountPins {
 
 export interface LanePins extends AmountPins {
   readonly chainId: number;
-  /** 0: CCTP v2; 1: Hyperlane warp route. */
-  readonly protocol: number;
   /** Of that chain. */
   readonly token: string;
   readonly messenger: string;
-  /** That protocol's number of the pool's chain. */
+  /** CCTP's number of the pool's chain. */
   readonly domain: number;
 }
 
 export interface ExitPins extends AmountPins {
-  readonly protocol: number;
   /** On the pool's chain. */
   readonly messenger: string;
-  /** That protocol's number of the chain that the money goes to. */
+  /** CCTP's number of the chain that the money goes to. */
   readonly domain: number;
 }

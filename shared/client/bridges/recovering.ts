@@ -4,7 +4,7 @@
  * read from the chains, so a run that was stopped is simply started again.
  */
 import type { Address, Bytes32 } from "../../protocol/brands.ts";
-import { paddedAddress, PROTOCOLS, TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
+import { paddedAddress, TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
 import { requireAddress } from "../pins.ts";
 import { Attestations, burnsAt, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/deliveries.ts";
 import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
@@ -21,7 +21,6 @@ import type {
 } from "./recovery/options.ts";
 import { OtherTokens } from "./recovery/other-tokens.ts";
 import { Places, type Place } from "./recovery/places.ts";
-import { onTheWay, postageOf } from "./recovery/routes.ts";
 
 /**
  * One round: what there is, every step that can be done now, and what only time helps with. To be called again while a step
@@ -74,8 +73,6 @@ class Round {
     await this.#deliver(places, cctp, burns);
     for (const place of places) await this.#move(this.#holdings.atHome(place));
     for (const place of places) await this.#sendBackOthers(place);
-    const chains = { home: this.#home, others: this.#others };
-    for (const what of await onTheWay(places, chains, this.#options.bridges)) this.#wait(what, undefined);
     return { found: this.#found, steps: this.#steps, waitingFor: this.#waits, strays: this.#strays };
   }
 
@@ -137,11 +134,7 @@ class Round {
     const { index } = place.record;
     this.#found.push({ kind, index, chainId: chain.chainId, address: vault, amount });
     if (amount >= minimum) {
-      const value = await postageOf(held, this.#options.mostPostage);
-      const attempt =
-        typeof value === "bigint"
-          ? await chain.attempt(FORWARDERS, this.#factory, call[0], call[1], value)
-          : value;
+      const attempt = await chain.attempt(FORWARDERS, this.#factory, call[0], call[1]);
       this.#tell(held, act, amount, attempt);
       if (attempt.state !== "refused") return;
     }
@@ -254,11 +247,11 @@ class Round {
     const { perpvenue, chains: exits } = bridges.exits;
     const named: [EvmChain, string][] = [];
     for (const exit of [perpvenue, ...exits])
-      if (exit?.protocol === PROTOCOLS.cctp) named.push([this.#home, exit.messenger]);
+      if (exit !== undefined) named.push([this.#home, exit.messenger]);
     if (home.messenger !== undefined) named.push([this.#home, home.messenger]);
     for (const lane of bridges.lanes) {
       const chain = this.#others.get(lane.chainId);
-      if (chain !== undefined && lane.protocol === PROTOCOLS.cctp) named.push([chain, lane.messenger]);
+      if (chain !== undefined) named.push([chain, lane.messenger]);
     }
     for (const { chainId, messenger } of chains)
       if (messenger !== undefined) named.push([this.#others.get(chainId)!, messenger]);

@@ -72,7 +72,6 @@ function* termLines({ terms }: BridgeAddress, place: InPlace | OutPlace, factory
     const { exit } = place.terms;
     yield ["terms.collector", terms.collector, null];
     yield ["terms.refund_address", terms.refund_address, null];
-    yield ["terms.exit.protocol", terms.exit?.protocol, exit.protocol];
     yield ["terms.exit.messenger", asAddress(terms.exit?.messenger), exit.messenger];
     yield ["terms.exit.domain", terms.exit?.domain, exit.domain];
     yield ["terms.exit.recipient", terms.exit?.recipient, exit.recipient];
@@ -95,7 +94,6 @@ function* sourceLines(said: BridgeAddress["source"], place: SourcePlace | undefi
     const other = said.lanes[at]!;
     const name = `source.lanes.${at}`;
     yield [`${name}.chain_id`, BigInt(other.chain_id), lane.chainId];
-    yield [`${name}.protocol`, other.protocol, lane.protocol];
     yield [`${name}.token`, asAddress(other.token), lane.token];
     yield [`${name}.messenger`, asAddress(other.messenger), lane.messenger];
     yield [`${name}.domain`, other.domain, lane.domain];

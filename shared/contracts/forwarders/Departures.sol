@@ -3,22 +3,18 @@ pragma solidity ^0.8.28;
 
 import {IMessenger} from "../interfaces/IMessenger.sol";
 import {IToken} from "../interfaces/IToken.sol";
-import {IWarpRoute} from "../interfaces/IWarpRoute.sol";
 import {BoundedCall} from "../libraries/BoundedCall.sol";
 import {CreditOrders} from "./CreditOrders.sol";
 import {Vault} from "./Vault.sol";
 
 /// @title How money leaves for another chain
-/// @notice All of a vault's balance, to what the terms name. The messenger stands in the terms: a hostile one takes its
+/// @notice All of a vault's balance by CCTP v2, to what the terms name. The messenger stands in the terms: a hostile one takes its
 /// own vault's money and no other's. The caller chooses fee and speed, within the ceiling.
 abstract contract Departures is CreditOrders {
-    uint8 private constant CCTP = 0;
-    uint8 private constant WARP_ROUTE = 1;
     uint32 private constant FAST = 1_000;
     uint32 private constant SAFE = 2_000;
 
     struct Departure {
-        uint8 protocol;
         address token;
         address messenger;
         uint32 domain;
@@ -41,20 +37,15 @@ abstract contract Departures is CreditOrders {
         bytes memory message = _messageOf(how, hook, amount);
         _stopClock(vault, how.token);
         _wake(vault, salt);
-        _act(vault, how.token, 0, abi.encodeCall(IToken.approve, (how.messenger, amount)));
-        _act(vault, how.messenger, msg.value, message);
+        _act(vault, how.token, abi.encodeCall(IToken.approve, (how.messenger, amount)));
+        _act(vault, how.messenger, message);
         // A messenger that did nothing must not look as if it had. With the money its allowance is used up, too.
         uint256 left = _held(how.token, vault);
         if (left != 0) revert NotTaken(left);
     }
 
-    function _messageOf(Departure memory how, bytes memory hook, uint256 amount) private view returns (bytes memory) {
-        if (how.protocol == WARP_ROUTE) {
-            if (how.maxFee != 0 || how.finality != 0 || hook.length != 0 || how.caller != 0) revert NotOfProtocol();
-            return abi.encodeCall(IWarpRoute.transferRemote, (how.domain, how.recipient, amount));
-        }
-        if (how.protocol != CCTP) revert ProtocolUnknown(how.protocol);
-        if (msg.value != 0 || (how.finality != FAST && how.finality != SAFE)) revert NotOfProtocol();
+    function _messageOf(Departure memory how, bytes memory hook, uint256 amount) private pure returns (bytes memory) {
+        if (how.finality != FAST && how.finality != SAFE) revert FinalityUnknown(how.finality);
         if (hook.length == 0) {
             return abi.encodeCall(
                 IMessenger.depositForBurn,
@@ -67,11 +58,10 @@ abstract contract Departures is CreditOrders {
         );
     }
 
-    function _act(address vault, address target, uint256 value, bytes memory data) private {
+    function _act(address vault, address target, bytes memory data) private {
         // To an account without code every call succeeds.
         if (target.code.length == 0) revert TransferRefused("");
-        (bool isDone, bytes memory answer) =
-            vault.call{value: value}(abi.encodeCall(Vault.act, (target, data)));
+        (bool isDone, bytes memory answer) = vault.call(abi.encodeCall(Vault.act, (target, data)));
         if (!isDone) revert TransferRefused(answer);
     }
 }

@@ -14,12 +14,11 @@ abstract contract Outbound is Departures {
         return _addressOf(terms.salt());
     }
 
-    function flush(OutTerms calldata terms, uint128 maxFee, uint32 finality) external payable locked {
+    function flush(OutTerms calldata terms, uint128 maxFee, uint32 finality) external locked {
         bytes32 salt = terms.salt();
         address vault = _addressOf(salt);
         Exit calldata exit = terms.exit;
         Departure memory how = Departure(
-            exit.protocol,
             terms.asset,
             exit.messenger,
             exit.domain,

@@ -50,7 +50,7 @@ library Salts {
 
     function _exit(IForwarders.Exit calldata exit) private pure returns (bytes32) {
         return keccak256(
-            abi.encode(exit.protocol, exit.messenger, exit.domain, exit.recipient, exit.caller, keccak256(exit.hook))
+            abi.encode(exit.messenger, exit.domain, exit.recipient, exit.caller, keccak256(exit.hook))
         );
     }
 }

@@ -16,7 +16,6 @@ abstract contract Sources is Departures {
 
     function forward(SourceTerms calldata terms, uint256 lane, uint128 maxFee, uint32 finality)
         external
-        payable
         locked
     {
         Lane calldata way = _lane(terms, lane);
@@ -24,7 +23,6 @@ abstract contract Sources is Departures {
         address vault = _addressOf(salt);
         // Anybody may deliver it: the recipient is all that matters.
         Departure memory how = Departure(
-            way.protocol,
             way.token,
             way.messenger,
             way.domain,

@@ -19,13 +19,13 @@ contract Vault {
     receive() external payable {}
 
     /// @notice Calls `target` with `data` and the value of this call; answers or reverts with what comes back.
-    function act(address target, bytes calldata data) external payable {
+    function act(address target, bytes calldata data) external {
         // Also in the implementation itself, which nobody should be able to destroy or send anywhere.
         if (msg.sender != master) revert();
         assembly ("memory-safe") {
             let start := mload(0x40)
             calldatacopy(start, data.offset, data.length)
-            let isDone := call(gas(), target, callvalue(), start, data.length, 0, 0)
+            let isDone := call(gas(), target, 0, start, data.length, 0, 0)
             let size := returndatasize()
             if gt(size, MAX_ANSWER) { size := MAX_ANSWER }
             returndatacopy(start, 0, size)

@@ -7,7 +7,7 @@ import {BoundedCall} from "../libraries/BoundedCall.sol";
 import {Vault} from "./Vault.sol";
 
 /// @title Vaults: where they stand, how they come to be, what they are told
-/// @notice Holds the one lock. Tokens, pools, messengers and warp routes are chosen by whoever writes terms, so any of
+/// @notice Holds the one lock. Tokens, pools and messengers are chosen by whoever writes terms, so any of
 /// them may be hostile and may call back: while one call runs, no other begins.
 abstract contract Vaults is IForwarders {
     address public immutable vaultImplementation;

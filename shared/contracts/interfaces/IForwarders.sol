@@ -35,14 +35,12 @@ interface IForwarders is ICreditSource {
     }
 
     /// @notice How a source address of that chain sends its money home.
-    /// @param protocol 0 CCTP v2, 1 Hyperlane warp route
-    /// @param messenger TokenMessengerV2, or the warp route
-    /// @param domain of the home chain, in the protocol's own numbers
+    /// @param messenger CCTP's TokenMessengerV2
+    /// @param domain of the home chain, in CCTP's own numbers
     /// @param minimum less than this is not sent
     /// @param feeCeiling most that the burn may offer as a fee
     struct Lane {
         uint64 chainId;
-        uint8 protocol;
         address token;
         address messenger;
         uint32 domain;
@@ -59,10 +57,9 @@ interface IForwarders is ICreditSource {
     }
 
     /// @notice Where money of an out-address goes.
-    /// @param caller who alone may deliver it there; zero: anybody (CCTP only)
-    /// @param hook for the recipient's contract there; empty: none (CCTP only)
+    /// @param caller who alone may deliver it there; zero: anybody
+    /// @param hook for the recipient's contract there; empty: none
     struct Exit {
-        uint8 protocol;
         address messenger;
         uint32 domain;
         bytes32 recipient;
@@ -120,9 +117,8 @@ interface IForwarders is ICreditSource {
     /// The asset itself leaves by the clock.
     error OwnAsset(address token);
     error LaneElsewhere(uint64 chainId);
-    error ProtocolUnknown(uint8 protocol);
-    /// Fee, finality, hook, caller or value that this protocol does not have.
-    error NotOfProtocol();
+    /// Neither fast nor safe.
+    error FinalityUnknown(uint32 finality);
     /// The messenger succeeded and left money behind.
     error NotTaken(uint256 left);
     error TransferRefused(bytes reason);
@@ -160,9 +156,9 @@ interface IForwarders is ICreditSource {
     // ------------------------------------------------------------------ source, on any other chain
 
     /// @notice Sends the whole balance of the lane's token to the recipient on the home chain.
-    /// @param maxFee most that the protocol may keep of it
-    /// @param finality 1000 fast, 2000 safe; 0 where the protocol has none
-    function forward(SourceTerms calldata terms, uint256 lane, uint128 maxFee, uint32 finality) external payable;
+    /// @param maxFee most that CCTP may keep of it
+    /// @param finality 1000 fast, 2000 safe
+    function forward(SourceTerms calldata terms, uint256 lane, uint128 maxFee, uint32 finality) external;
     function touchSource(SourceTerms calldata terms, uint256 lane) external;
     function refundSource(SourceTerms calldata terms, uint256 lane) external;
     /// @notice A token that no lane of this chain names.
@@ -171,7 +167,7 @@ interface IForwarders is ICreditSource {
     // ------------------------------------------------------------------ out, on the pool's chain
 
     /// @notice Sends the whole balance to the exit. See `forward`.
-    function flush(OutTerms calldata terms, uint128 maxFee, uint32 finality) external payable;
+    function flush(OutTerms calldata terms, uint128 maxFee, uint32 finality) external;
     function touchOut(OutTerms calldata terms) external;
     /// @notice Credits the whole balance into the refund note, one day after the clock started.
     function returnOut(OutTerms calldata terms) external;

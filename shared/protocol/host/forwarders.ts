@@ -28,17 +28,12 @@ export interface InTerms {
   readonly refund: Address;
 }
 
-/** How a lane or an exit moves money. */
-export const PROTOCOLS = { cctp: 0, warpRoute: 1 } as const;
-export type ProtocolId = (typeof PROTOCOLS)[keyof typeof PROTOCOLS];
-
 /** How a source address of that chain sends its money home. */
 export interface Lane {
   readonly chainId: bigint;
-  readonly protocol: ProtocolId;
   readonly token: Address;
   readonly messenger: Address;
-  /** Of the home chain, in the protocol's own numbers. */
+  /** Of the home chain, in CCTP's own numbers. */
   readonly domain: number;
   readonly minimum: bigint;
   readonly feeCeiling: bigint;
@@ -54,7 +49,6 @@ export interface SourceTerms {
 
 /** Where money of an out-address goes. */
 export interface Exit {
-  readonly protocol: ProtocolId;
   readonly messenger: Address;
   readonly domain: number;
   readonly recipient: Bytes32;
@@ -83,8 +77,8 @@ export interface Factory {
  * address, and a test says so.
  */
 export const FORWARDERS: Factory = {
-  address: "0x31ab0e2cdb388e158b016899569bb13d4d8142e7" as Address,
-  vaultCodeHash: "0xd3c4da751dfa0172ae1e234b885ad5aaa3844816b94d799e787afa75c764b140" as Bytes32,
+  address: "0x84ecd8d6519de8f8db6a394e96e63807ff17171b" as Address,
+  vaultCodeHash: "0xf6deaf9c28713d3769474dfe8d29876f36d5ae17d66374f932653293f50cbf25" as Bytes32,
 };
 export const FORWARDERS_ADDRESS = FORWARDERS.address;
 export const VAULT_CODE_HASH = FORWARDERS.vaultCodeHash;
@@ -108,7 +102,7 @@ export function inSalt(terms: InTerms): Bytes32 {
 
 export function sourceSalt(terms: SourceTerms): Bytes32 {
   const lanes = terms.lanes.flatMap((lane) => [
-    ...[word(lane.chainId), word(BigInt(lane.protocol)), padded(lane.token), padded(lane.messenger)],
+    ...[word(lane.chainId), padded(lane.token), padded(lane.messenger)],
     ...[word(BigInt(lane.domain)), word(lane.minimum), word(lane.feeCeiling)],
   ]);
   // As the ABI encodes a list alone: where it begins, how long it is, its members.
@@ -119,7 +113,7 @@ export function sourceSalt(terms: SourceTerms): Bytes32 {
 export function outSalt(terms: OutTerms): Bytes32 {
   const { exit } = terms;
   const exitHash = keccak256(
-    ...[word(BigInt(exit.protocol)), padded(exit.messenger), word(BigInt(exit.domain))],
+    ...[padded(exit.messenger), word(BigInt(exit.domain))],
     ...[mustFromHex(exit.recipient), mustFromHex(exit.caller), keccak256(exit.hook)],
   );
   return keccakHex(

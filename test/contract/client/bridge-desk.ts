@@ -39,13 +39,12 @@ export const MINIMUM = 5_000_000n;
 export const CEILING = 1_000_000n;
 
 const LANE: Lane = {
-  ...{ chainId: 31_338n, protocol: 0, token: address("c1"), messenger: address("c2"), domain: 3 },
+  ...{ chainId: 31_338n, token: address("c1"), messenger: address("c2"), domain: 3 },
   ...{ minimum: MINIMUM, feeCeiling: CEILING },
 };
 const SECOND: Lane = {
   ...LANE,
   chainId: 31_339n,
-  protocol: 1,
   token: address("c3"),
   messenger: address("c4"),
 };
@@ -59,8 +58,8 @@ export const BRIDGE_PINS: BridgePins = {
   assets: { [USDC]: bounds },
   lanes: [LANE, SECOND].map((lane) => ({ ...lane, chainId: Number(lane.chainId) })),
   exits: {
-    perpvenue: { protocol: 0, messenger: MESSENGER, domain: 19, caller: CALLER, ...bounds },
-    chains: [{ chainId: 31_338, protocol: 0, messenger: MESSENGER, domain: 6, ...bounds }],
+    perpvenue: { messenger: MESSENGER, domain: 19, caller: CALLER, ...bounds },
+    chains: [{ chainId: 31_338, messenger: MESSENGER, domain: 6, ...bounds }],
   },
   altchain: { mint: MINT, decimals: 6, domain: 3 },
 };
@@ -182,11 +181,11 @@ export class BridgeDesk {
     const isExchange = body.account !== undefined;
     const exit: Exit = isExchange
       ? {
-          ...{ protocol: 0, messenger: MESSENGER, domain: 19, recipient: CALLER, caller: CALLER },
+          ...{ messenger: MESSENGER, domain: 19, recipient: CALLER, caller: CALLER },
           hook: encodeForward({ recipient: asAddress(body.account)!, destination: "perps" }),
         }
       : {
-          ...{ protocol: 0, messenger: MESSENGER, domain: 6, caller: ZERO_BYTES32, hook: new Uint8Array(0) },
+          ...{ messenger: MESSENGER, domain: 6, caller: ZERO_BYTES32, hook: new Uint8Array(0) },
           recipient: paddedAddress(asAddress(body.to!.recipient)!),
         };
     const terms = { pool, asset, exit, ...bounds, refund: receiverOf(body) };
@@ -224,7 +223,7 @@ function termsOf({ factory, pool }: DeskSetting, { npk, ephemeral_key, ciphertex
 
 function laneOf(lane: Lane, at: number) {
   return {
-    ...{ name: `chain ${at}`, chain_id: Number(lane.chainId), protocol: lane.protocol, domain: lane.domain },
+    ...{ name: `chain ${at}`, chain_id: Number(lane.chainId), domain: lane.domain },
     ...{ token: checksumAddress(lane.token), messenger: checksumAddress(lane.messenger) },
     ...{ minimum: String(lane.minimum), fee_ceiling: String(lane.feeCeiling) },
   };

@@ -278,7 +278,6 @@ describe("bridges of a wallet", function () {
     ["pays another on the exchange's chain", "terms.exit.recipient", { recipient: word }],
     ["burns by another messenger", "terms.exit.messenger", { messenger: other }],
     ["goes to another chain", "terms.exit.domain", { domain: 7 }],
-    ["goes by another protocol", "terms.exit.protocol", { protocol: 1 }],
   ] as const) {
     it(`withdraws nothing to an address that ${what}`, async () => {
       const wallet = await open();

@@ -83,19 +83,19 @@ export class RecoveryStage {
       assets: { [this.lone.asset]: bounds },
       lanes: [
         {
-          ...{ chainId: made.anvil.chainId, protocol: 0, token: second.usdc, messenger: second.messenger },
+          ...{ chainId: made.anvil.chainId, token: second.usdc, messenger: second.messenger },
           ...{ domain: home.domain, ...bounds },
         },
       ],
       exits: {
         // No contract there: a burn by it cannot come about.
         perpvenue: {
-          ...{ protocol: 0, messenger: PAYEE, domain: 19, caller: addressToWord(PAYEE) },
+          ...{ messenger: PAYEE, domain: 19, caller: addressToWord(PAYEE) },
           ...bounds,
         },
         chains: [
           {
-            ...{ chainId: made.anvil.chainId, protocol: 0, messenger: home.messenger },
+            ...{ chainId: made.anvil.chainId, messenger: home.messenger },
             ...{ domain: second.domain, ...bounds },
           },
         ],

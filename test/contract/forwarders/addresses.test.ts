@@ -15,7 +15,6 @@ import {
   type InTerms,
   type Lane,
   type OutTerms,
-  type ProtocolId,
   type Receiver,
   type SourceTerms,
 } from "../../../shared/protocol/host/forwarders.ts";
@@ -184,7 +183,6 @@ function drawIn(): InTerms {
 function drawLane(): Lane {
   return {
     chainId: BigInt(toHex(randomBytes(randomInt(1, 9)))),
-    protocol: randomInt(0, 256) as ProtocolId,
     token: drawAddress(),
     messenger: drawAddress(),
     domain: randomInt(0, 2 ** 32),
@@ -202,7 +200,6 @@ function drawOut(): OutTerms {
   return {
     ...{ pool: drawAddress(), asset: drawAddress(), feeCeiling: drawUint128(), minimum: drawUint128() },
     exit: {
-      protocol: randomInt(0, 256) as ProtocolId,
       messenger: drawAddress(),
       domain: randomInt(0, 2 ** 32),
       recipient: drawBytes32(),

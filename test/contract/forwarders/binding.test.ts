@@ -6,7 +6,6 @@ import { bytesToUint, mustFromHex, toHex, word } from "../../../shared/protocol/
 import {
   FINALITY,
   paddedAddress,
-  PROTOCOLS,
   sourceAddress,
   type Lane,
 } from "../../../shared/protocol/host/forwarders.ts";
@@ -146,7 +145,7 @@ describe("forwarders: binding of calldata", function () {
   it("forward", async () => {
     const { messenger, token } = stage.home.cctp;
     const lane: Lane = {
-      ...{ chainId: 31_337n, protocol: PROTOCOLS.cctp, token, messenger, domain: SECOND_DOMAIN },
+      ...{ chainId: 31_337n, token, messenger, domain: SECOND_DOMAIN },
       ...{ minimum: MINIMUM, feeCeiling: CEILING },
     };
     const terms = {

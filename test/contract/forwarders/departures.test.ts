@@ -1,6 +1,6 @@
 // Money that leaves for another chain: a source address over two chains, an out-address, both protocols. See departures.tree.
 import assert from "node:assert/strict";
-import { Contract, id } from "ethers";
+import { Contract } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { bytesToUint, toHex } from "../../../shared/protocol/bytes.ts";
@@ -8,7 +8,6 @@ import {
   FINALITY,
   inAddress,
   paddedAddress,
-  PROTOCOLS,
   sourceAddress,
 } from "../../../shared/protocol/host/forwarders.ts";
 import { freshAddress, mustAddress } from "../pool/world.ts";
@@ -105,7 +104,7 @@ describe("forwarders: departures", function () {
       }
     });
 
-    it("not below the lane's minimum, not above its ceiling, in no other finality, with no coins", async () => {
+    it("not below the lane's minimum, not above its ceiling, in no other finality", async () => {
       const place = second.place;
       const [dust] = await second.paid(MINIMUM - 1n, freshAddress());
       assert.deepEqual(await place.fault("forward", dust, 0n, 0n, FINALITY.safe), {
@@ -116,11 +115,7 @@ describe("forwarders: departures", function () {
       const above = await place.fault("forward", source, 0n, CEILING + 1n, FINALITY.fast);
       assert.equal(above.error, "FeesAboveCeiling");
       for (const finality of [0, 999, 1_001, 1_999, 2_001])
-        assert.equal((await place.fault("forward", source, 0n, 0n, finality)).error, "NotOfProtocol");
-      const coins = await place.fault("forward", source, 0n, 0n, FINALITY.safe, { value: 1n });
-      assert.equal(coins.error, "NotOfProtocol");
-      const [odd] = await second.paid(MINIMUM, freshAddress(), [second.lane({ protocol: 2 as never })]);
-      assert.equal((await place.fault("forward", odd, 0n, 0n, FINALITY.safe)).error, "ProtocolUnknown");
+        assert.equal((await place.fault("forward", source, 0n, 0n, finality)).error, "FinalityUnknown");
       await place.call("forward", source, 0n, CEILING, FINALITY.fast);
     });
 
@@ -209,52 +204,6 @@ describe("forwarders: departures", function () {
         /No TokenMessenger for domain/,
       );
       assert.equal(await stage.home.balance(vault), AMOUNT);
-    });
-  });
-
-  describe("by a warp route", () => {
-    const PRICE = 10n ** 9n;
-    let route: Contract;
-    beforeEach(async () => {
-      route = await stage.home.deploy("PlainWarpRoute", stage.home.token);
-    });
-    const exit = (): Parameters<Stage["paidOut"]>[2] => ({
-      protocol: PROTOCOLS.warpRoute,
-      messenger: mustAddress(route.target as string),
-      domain: 31_338,
-    });
-
-    it("pays the message with the caller's coins; what was too much can be taken back", async () => {
-      const [terms, vault] = await stage.paidOut(AMOUNT, {}, exit());
-      const value = 3n * PRICE;
-      const receipt = await stage.home.receiptOf(stage.home.owner, "flush", terms, 0n, 0, { value });
-      const topic = id("SentTransferRemote(uint32,bytes32,uint256)");
-      const [sent] = receipt.logs.filter(({ topics }) => topics[0] === topic);
-      assert.deepEqual(
-        [BigInt(sent!.topics[1]!), sent!.topics[2], BigInt(sent!.data)],
-        [31_338n, terms.exit.recipient, AMOUNT],
-      );
-      assert.equal(await stage.home.balance(route.target as string), AMOUNT);
-      assert.equal(await stage.home.provider.getBalance(vault), 2n * PRICE);
-      await stage.home.call("returnOtherOut", terms, ZERO_ADDRESS);
-      const to = mustAddress(`0x${terms.exit.recipient.slice(26)}`);
-      assert.equal(await stage.home.provider.getBalance(to), 2n * PRICE);
-    });
-
-    it("has no fee, finality, hook or caller", async () => {
-      const [terms] = await stage.paidOut(AMOUNT, {}, exit());
-      const value = { value: PRICE };
-      const refused = async (...args: unknown[]) => (await stage.home.fault("flush", ...args, value)).error;
-      assert.equal(await refused(terms, 1n, 0), "NotOfProtocol");
-      assert.equal(await refused(terms, 0n, FINALITY.safe), "NotOfProtocol");
-      const [hooked] = await stage.paidOut(AMOUNT, {}, { ...exit(), hook: new Uint8Array(1) });
-      assert.equal(await refused(hooked, 0n, 0), "NotOfProtocol");
-      const [called] = await stage.paidOut(AMOUNT, {}, { ...exit(), caller: paddedAddress(freshAddress()) });
-      assert.equal(await refused(called, 0n, 0), "NotOfProtocol");
-      const unpaid = await stage.home.fault("flush", terms, 0n, 0);
-      assert.equal(unpaid.error, "TransferRefused");
-      const reason = route.interface.parseError(String(unpaid.args[0]));
-      assert.equal(reason?.name, "PriceNotPaid");
     });
   });
 

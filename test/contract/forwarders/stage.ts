@@ -20,7 +20,6 @@ import {
   inAddress,
   outAddress,
   paddedAddress,
-  PROTOCOLS,
   sourceAddress,
   type Factory,
   type InTerms,
@@ -242,7 +241,7 @@ export class Stage {
         refund: someone(),
       },
       exit: {
-        ...{ protocol: PROTOCOLS.cctp, messenger: this.home.cctp.messenger, domain: SECOND_DOMAIN },
+        ...{ messenger: this.home.cctp.messenger, domain: SECOND_DOMAIN },
         ...{ recipient: paddedAddress(freshAddress()), caller: ZERO_BYTES32, hook: new Uint8Array() },
         ...exit,
       },
@@ -287,7 +286,7 @@ export class Second {
   lane(changes: Partial<Lane> = {}): Lane {
     const { token, messenger } = this.place.cctp;
     return {
-      ...{ chainId: BigInt(this.#anvil.chainId), protocol: PROTOCOLS.cctp, token, messenger },
+      ...{ chainId: BigInt(this.#anvil.chainId), token, messenger },
       ...{ domain: HOME_DOMAIN, minimum: MINIMUM, feeCeiling: CEILING },
       ...changes,
     };

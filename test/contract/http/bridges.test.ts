@@ -33,7 +33,6 @@ import {
   sourceAddress,
   sourceSalt,
   TIMEOUT_SECS,
-  type ProtocolId,
   type Receiver,
 } from "../../../shared/protocol/host/forwarders.ts";
 import {
@@ -247,7 +246,7 @@ for (const [name, openStores] of STORES) {
       const source = answer.source ?? assert.fail("no source");
       const lanes = source.lanes.map((lane) => ({
         ...boundsOf(lane),
-        ...{ chainId: BigInt(lane.chain_id), protocol: lane.protocol as ProtocolId, domain: lane.domain },
+        ...{ chainId: BigInt(lane.chain_id), domain: lane.domain },
         ...{ token: addressOf(lane.token), messenger: addressOf(lane.messenger) },
       }));
       const sourceTerms = {
@@ -369,16 +368,13 @@ for (const [name, openStores] of STORES) {
       assert.equal(accounts.asked.at(-1), `/info userRole ${ACCOUNT}`);
       const exit = answer.terms.exit ?? assert.fail("no exit");
       const forwarder = paddedAddress(settings.perpvenue!.exit.forwarder);
-      assert.deepEqual(
-        [exit.domain, exit.recipient, exit.caller, exit.protocol],
-        [19, forwarder, forwarder, 0],
-      );
+      assert.deepEqual([exit.domain, exit.recipient, exit.caller], [19, forwarder, forwarder]);
       const hook = encodeForward({ recipient: ACCOUNT as Address, destination: "perps" });
       assert.deepEqual(mustFromHex(exit.hook), hook);
       const terms = {
         ...{ pool: POOL, asset: USDC, ...boundsOf(answer), refund: receiverOf(answer) },
         exit: {
-          ...{ protocol: 0 as const, messenger: addressOf(exit.messenger), domain: exit.domain, hook },
+          ...{ messenger: addressOf(exit.messenger), domain: exit.domain, hook },
           ...{ recipient: forwarder, caller: forwarder },
         },
       };

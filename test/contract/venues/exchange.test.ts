@@ -1,16 +1,11 @@
-// The exchange's program over real chains: in and out by both doors, with what is awkward about each.
+// The exchange's program over real chains: in and out by CCTP, with what is awkward about it.
 import assert from "node:assert/strict";
 import { id, Wallet } from "ethers";
 import { z } from "zod";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { encodeForward } from "../../../shared/protocol/host/cctp-forward.ts";
-import {
-  postAction,
-  sendToEvm,
-  signAction,
-  withdraw,
-} from "../../../scripts/stack/venues/exchange/actions.ts";
-import { ALICE, alice, becomes, DISPUTE_SECS, FINAL_BLOCKS, Stage, USD } from "./stage.ts";
+import { postAction, sendToEvm, signAction } from "../../../scripts/stack/venues/exchange/actions.ts";
+import { ALICE, alice, becomes, FINAL_BLOCKS, Stage, USD } from "./stage.ts";
 
 let someone = 0;
 /** Without code, and without a past. */
@@ -32,16 +27,16 @@ describe("the exchange", function () {
 
   /** From the pool's chain by the forwarder, as an exit of ours does it. */
   async function deposit(account: Address, amount: bigint, destination: "perps" | "spot"): Promise<void> {
-    const { home, own, doors } = stage;
+    const { home, own, forwarder } = stage;
     const hash = await home.burn({
       amount,
-      to: doors.forwarder,
-      caller: doors.forwarder,
+      to: forwarder,
+      caller: forwarder,
       domain: 19,
       hook: encodeForward({ recipient: account, destination }),
     });
     await home.mine(FINAL_BLOCKS);
-    await own.relay(doors.forwarder, await stage.until(3, hash, "complete"));
+    await own.relay(forwarder, await stage.until(3, hash, "complete"));
     await own.mine(1);
   }
 
@@ -96,51 +91,15 @@ describe("the exchange", function () {
     assert.equal(await stage.perps(alice), "89.8");
   });
 
-  it("credits the sender of a transfer to its old bridge when that is final, and keeps less than five dollars", async () => {
-    const { home, doors } = stage;
-    await home.pay(doors.bridge, 50n * USD);
-    await home.mine(FINAL_BLOCKS - 1);
-    assert.equal((await check(home.self)).userExists, false);
-    await home.mine(1);
-    await becomes(() => stage.perps(home.self), "49.0");
-    await home.pay(doors.bridge, 5n * USD - 1n);
-    await home.pay(doors.bridge, 6n * USD);
-    await home.mine(FINAL_BLOCKS);
-    await becomes(() => stage.perps(home.self), "55.0");
-    assert.equal(await home.usdc.balanceOf(doors.bridge), 61n * USD - 1n);
-  });
-
-  it("pays by the old bridge after its dispute period, killed before and after the request", async () => {
-    const { home, doors } = stage;
-    const to = nobody();
-    await postAction(stage.exchangeUrl, await signAction(ALICE, withdraw(to, "21", nonce++)));
-    assert.equal(await stage.perps(alice), "68.8");
-    await stage.killExchange();
-    await stage.startExchange();
-    await until(async () => (await requests()) === 1);
-    await stage.killExchange();
-    await home.mine(FINAL_BLOCKS);
-    await stage.startExchange();
-    await home.mine(FINAL_BLOCKS);
-    // The bridge's own clock: without it no block brings the money.
-    assert.equal(await home.usdc.balanceOf(to), 0n);
-    await home.provider.send("evm_increaseTime", [DISPUTE_SECS + 1]);
-    await home.mine(1);
-    await until(async () => (await home.usdc.balanceOf(to)) === 20n * USD);
-    await home.mine(2 * FINAL_BLOCKS);
-    assert.equal(await requests(), 1);
-    assert.equal(await home.usdc.balanceOf(doors.bridge), 41n * USD - 1n);
-  });
-
   it("gives back what its chain refuses for good", async () => {
     // No burn goes to a domain that nobody introduced.
     const order = { amount: "5", from: "perps", recipient: nobody(), domain: 77, nonce: nonce++ } as const;
     await postAction(stage.exchangeUrl, await signAction(ALICE, sendToEvm(order)));
-    assert.equal(await stage.perps(alice), "63.8");
+    assert.equal(await stage.perps(alice), "84.8");
     const { own } = stage;
     await until(async () => {
       await own.mine(1);
-      return (await stage.perps(alice)) === "68.8";
+      return (await stage.perps(alice)) === "89.8";
     });
   });
 
@@ -150,9 +109,9 @@ describe("the exchange", function () {
     const order = { amount: "5", from: "perps", recipient: nobody(), domain: 3, nonce: nonce++ } as const;
     const signed = await signAction(ALICE, sendToEvm(order));
     await assert.rejects(postAction(stage.exchangeUrl, signed), /paused/);
-    assert.equal(await stage.perps(alice), "68.8");
+    assert.equal(await stage.perps(alice), "89.8");
     await stage.pauseExchange(false);
-    await becomes(() => stage.perps(alice), "71.8");
+    await becomes(() => stage.perps(alice), "92.8");
   });
 
   it("killed in the middle of a burn sends the same one again, and never a second", async () => {
@@ -171,7 +130,7 @@ describe("the exchange", function () {
     await home.receive(await stage.until(19, hash, "complete"));
     assert.equal(await home.usdc.balanceOf(to), 10n * USD - 1_000n);
     assert.equal((await burns(before)).length, 1);
-    assert.equal(await stage.perps(alice), "61.6");
+    assert.equal(await stage.perps(alice), "82.6");
     assert.equal(await own.usdc.balanceOf(stage.reserve), 91n * USD);
   });
 
@@ -196,18 +155,5 @@ describe("the exchange", function () {
   async function burntSince(block: number): Promise<string> {
     await until(async () => (await burns(block)).length > 0);
     return (await burns(block))[0] ?? assert.fail("no burn");
-  }
-
-  /** Of the bridge's withdrawals, how many were asked for. */
-  async function requests(): Promise<number> {
-    const { home, doors } = stage;
-    const topic = "RequestedWithdrawalMade(address,address,uint64,uint64,bytes32,uint64)";
-    const logs = await home.provider.getLogs({
-      address: doors.bridge,
-      topics: [id(topic)],
-      fromBlock: 0,
-      toBlock: "latest",
-    });
-    return logs.length;
   }
 });

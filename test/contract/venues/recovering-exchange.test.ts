@@ -47,8 +47,8 @@ describe("recovery of a withdrawal to the exchange", function () {
     assets: { [stage.home.cctp.usdc]: bounds },
     exits: {
       perpvenue: {
-        ...{ protocol: 0, messenger: stage.home.cctp.messenger, domain: 19, ...bounds },
-        caller: addressToWord(stage.doors.forwarder),
+        ...{ messenger: stage.home.cctp.messenger, domain: 19, ...bounds },
+        caller: addressToWord(stage.forwarder),
       },
       chains: [],
     },

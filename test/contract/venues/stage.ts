@@ -12,9 +12,8 @@ import { poll } from "../../../scripts/stack/poll.ts";
 import { TestUsdc } from "../../../scripts/stack/usdc.ts";
 import {
   deployCctp,
-  deployExchangeDoors,
+  deployExchangeForwarder,
   type CctpContracts,
-  type ExchangeDoors,
 } from "../../../scripts/stack/venues/cctp-contracts.ts";
 import {
   attesterAddresses,
@@ -22,7 +21,7 @@ import {
   type RunningAttester,
 } from "../../../scripts/stack/venues/attester/start.ts";
 import {
-  exchangeAddresses,
+  reserveOf,
   startExchange,
   type RunningExchange,
 } from "../../../scripts/stack/venues/exchange/start.ts";
@@ -32,7 +31,6 @@ import { addressToWord } from "../../../shared/protocol/host/cctp.ts";
 export const USD = 1_000_000n;
 export const FINAL_BLOCKS = 6;
 export const EXPIRES_AFTER = 20;
-export const DISPUTE_SECS = 200;
 
 /** The exchange's account in these tests; it has no coin on any chain. */
 export const ALICE = new Wallet(`0x${"a1".repeat(32)}`);
@@ -150,7 +148,8 @@ export class Stage {
   readonly home: Place;
   readonly second: Place;
   readonly own: Place;
-  readonly doors: ExchangeDoors;
+  /** Of the exchange, on its chain. */
+  readonly forwarder: Address;
   readonly reserve: Address;
   #attester: RunningAttester | undefined;
   #exchange: RunningExchange | undefined;
@@ -158,12 +157,12 @@ export class Stage {
   private constructor(
     folder: string,
     places: readonly [Place, Place, Place],
-    doors: ExchangeDoors,
+    forwarder: Address,
     reserve: Address,
   ) {
     this.folder = folder;
     [this.home, this.second, this.own] = places;
-    this.doors = doors;
+    this.forwarder = forwarder;
     this.reserve = reserve;
   }
 
@@ -214,18 +213,13 @@ export class Stage {
     );
     const [home, second, own] = places as [Place, Place, Place];
     const exchangeFolder = path.join(folder, "exchange");
-    const doors = await deployExchangeDoors({
+    const forwarder = await deployExchangeForwarder({
       folder: exchangeFolder,
       own: own.cctp,
       ownChain: own.provider,
       ownOwner: own.rich,
-      homeChain: home.provider,
-      homeOwner: home.rich,
-      homeUsdc: home.cctp.usdc,
-      disputePeriodSecs: DISPUTE_SECS,
     });
-    const { reserve } = await exchangeAddresses(exchangeFolder);
-    const stage = new Stage(folder, [home, second, own], doors, reserve);
+    const stage = new Stage(folder, [home, second, own], forwarder, await reserveOf(exchangeFolder));
     await stage.startAttester();
     await stage.startExchange();
     return stage;
@@ -312,7 +306,7 @@ export class Stage {
   // -------------------------------------------------------------- the exchange
 
   async startExchange(): Promise<void> {
-    const { home, own, doors } = this;
+    const { own, forwarder } = this;
     this.#exchange = await startExchange({
       folder: path.join(this.folder, "exchange"),
       settings: {
@@ -322,14 +316,7 @@ export class Stage {
           domain: 19,
           usdc: own.cctp.usdc,
           messenger: own.cctp.messenger,
-          forwarder: doors.forwarder,
-        },
-        bridge: {
-          rpc: home.anvil.url,
-          chain_id: 31_337,
-          usdc: home.cctp.usdc,
-          address: doors.bridge,
-          final_blocks: FINAL_BLOCKS,
+          forwarder,
         },
         poll_ms: 25,
       },

@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {ICreditSource, OpenNote} from "../../../shared/contracts/interfaces/ICreditSource.sol";
 import {IToken} from "../../../shared/contracts/interfaces/IToken.sol";
 
-/// @title FOR TESTS: a pool, a messenger or a warp route that somebody wrote into their own terms
+/// @title FOR TESTS: a pool or a messenger that somebody wrote into their own terms
 contract HostileParty {
     enum Mode {
         Honest,

@@ -8,7 +8,7 @@ import { UnfitRedis } from "./fitness.ts";
 import { redisScript, type Sender } from "./script.ts";
 
 /** Raised with every change of a record's form, together with what brings older records into it. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 /** Two proxies that start together make one record. ARGV: format, id. */
 const CREATE = `

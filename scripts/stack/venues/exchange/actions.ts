@@ -22,13 +22,6 @@ const usdSend = z.strictObject({
   amount: z.string(),
   time,
 });
-const withdraw3 = z.strictObject({
-  type: z.literal("withdraw3"),
-  ...common,
-  destination: z.string(),
-  amount: z.string(),
-  time,
-});
 const sendToEvmWithData = z.strictObject({
   type: z.literal("sendToEvmWithData"),
   ...common,
@@ -45,7 +38,7 @@ const sendToEvmWithData = z.strictObject({
   nonce: time,
 });
 
-export const actionShape = z.discriminatedUnion("type", [usdSend, withdraw3, sendToEvmWithData]);
+export const actionShape = z.discriminatedUnion("type", [usdSend, sendToEvmWithData]);
 export type Action = z.output<typeof actionShape>;
 
 export const signedActionShape = z.strictObject({
@@ -65,16 +58,12 @@ const fields = (...written: readonly string[]): TypedDataField[] =>
     const [type = "", name = ""] = each.split(" ");
     return { type, name };
   });
-const TO_DESTINATION = fields(
-  "string hyperliquidChain",
-  "string destination",
-  "string amount",
-  "uint64 time",
-);
 const TYPES: Readonly<Record<Action["type"], { readonly name: string; readonly fields: TypedDataField[] }>> =
   {
-    usdSend: { name: "HyperliquidTransaction:UsdSend", fields: TO_DESTINATION },
-    withdraw3: { name: "HyperliquidTransaction:Withdraw", fields: TO_DESTINATION },
+    usdSend: {
+      name: "HyperliquidTransaction:UsdSend",
+      fields: fields("string hyperliquidChain", "string destination", "string amount", "uint64 time"),
+    },
     sendToEvmWithData: {
       name: "HyperliquidTransaction:SendToEvmWithData",
       fields: fields(
@@ -160,10 +149,6 @@ export function sendToEvm(order: SendToEvm): Action {
     data: order.data ?? "0x",
     nonce: order.nonce,
   };
-}
-
-export function withdraw(destination: Address, amount: string, nonce: number): Action {
-  return { type: "withdraw3", ...LOCAL, destination, amount, time: nonce };
 }
 
 export function send(destination: Address, amount: string, nonce: number): Action {

@@ -11,13 +11,12 @@ import type { Posting } from "./ledger.ts";
 import type { ExchangeSettings } from "./settings.ts";
 import type { ExchangeState, Withdrawal } from "./state.ts";
 
-type Terms = Pick<ExchangeSettings, "fees" | "bridge" | "bridge_minimum" | "max_fee_parts" | "own">;
+type Terms = Pick<ExchangeSettings, "fees" | "max_fee_parts" | "own">;
 
 export interface Deposit {
   readonly account: Address;
   readonly amount: bigint;
   readonly to: "perps" | "spot";
-  readonly door: "cctp" | "bridge";
   readonly hash: string;
 }
 
@@ -46,8 +45,6 @@ function done(state: ExchangeState, terms: Terms, asked: Asked, amount: bigint):
   switch (asked.action.type) {
     case "usdSend":
       return sent(state, terms, asked, asked.action, amount);
-    case "withdraw3":
-      return withdrawn(state, terms, asked, asked.action, amount);
     case "sendToEvmWithData":
       return sentToEvm(state, terms, asked, asked.action, amount);
   }
@@ -80,35 +77,6 @@ function sent(
   return undefined;
 }
 
-function withdrawn(
-  state: ExchangeState,
-  { fees, bridge }: Terms,
-  { user, nowMs }: Asked,
-  action: ActionOf<"withdraw3">,
-  amount: bigint,
-): string | undefined {
-  const destination = asAddress(action.destination);
-  if (bridge === null) return "Withdrawals are closed";
-  if (destination === undefined) return "Invalid destination";
-  if (amount <= fees.withdraw3) return "Withdrawal amount must exceed the fee";
-  const way = { kind: "bridge", destination } as const;
-  const leaving = { user, from: "perps", fee: fees.withdraw3, nonce: action.time, way } as const;
-  if (!leave(state, { ...leaving, amount: amount - fees.withdraw3 }))
-    return "Insufficient balance for withdrawal";
-  state.updates.push({
-    time: nowMs,
-    hash: `action:${user}:${String(action.time)}`,
-    users: [user],
-    delta: {
-      type: "withdraw",
-      usdc: writeAmount(amount - fees.withdraw3),
-      nonce: action.time,
-      fee: writeAmount(fees.withdraw3),
-    },
-  });
-  return undefined;
-}
-
 function sentToEvm(
   state: ExchangeState,
   terms: Terms,
@@ -126,7 +94,6 @@ function sentToEvm(
   const maxFee = (burnt * BigInt(terms.max_fee_parts) + 999_999n) / 1_000_000n;
   if (burnt <= 0n || maxFee >= burnt) return "Amount must exceed the fee";
   const way = {
-    kind: "cctp",
     domain: action.destinationChainId,
     recipient,
     hook: action.data === "0x" ? toHex(NO_HOOK) : action.data.toLowerCase(),
@@ -177,15 +144,15 @@ function leave(state: ExchangeState, leaving: Omit<Withdrawal, "id" | "sent" | "
     { from: `${from}:${user}`, to: "leaving", amount },
     { from: `${from}:${user}`, to: "fees", amount: fee },
   );
-  if (isPosted) state.withdrawals.push({ ...leaving, id: state.withdrawals.length, sent: [], state: "open" });
+  if (isPosted) state.withdrawals.push({ ...leaving, id: state.withdrawals.length, state: "open" });
   return isPosted;
 }
 
 /** It is on its chain permanently, or can never be: then the money, the fee too, is back where it was. */
 export function settle(state: ExchangeState, withdrawal: Withdrawal, isPaid: boolean): void {
-  const { user, from, amount, fee, way } = withdrawal;
+  const { user, from, amount, fee } = withdrawal;
   const postings: Posting[] = isPaid
-    ? [{ from: "leaving", to: `outside:${way.kind}`, amount }]
+    ? [{ from: "leaving", to: "outside", amount }]
     : [
         { from: "leaving", to: `${from}:${user}`, amount },
         { from: "fees", to: `${from}:${user}`, amount: fee },
@@ -195,13 +162,13 @@ export function settle(state: ExchangeState, withdrawal: Withdrawal, isPaid: boo
   withdrawal.state = isPaid ? "paid" : "returned";
 }
 
-/** As the exchange does it: too little is lost, and a new account costs. */
+/** As the exchange does it: a new account costs, and what is no more than that is lost. */
 export function credit(state: ExchangeState, terms: Terms, deposit: Deposit, nowMs: number): void {
-  const { account, amount, to, door, hash } = deposit;
+  const { account, amount, to, hash } = deposit;
   const { ledger } = state;
-  const from = `outside:${door}` as const;
+  const from = "outside";
   const fee = ledger.isKnown(account) ? 0n : terms.fees.new_account;
-  if ((door === "bridge" && amount < terms.bridge_minimum) || amount <= fee) {
+  if (amount <= fee) {
     ledger.post({ from, to: "lost", amount });
     return;
   }

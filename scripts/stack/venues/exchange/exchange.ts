@@ -1,13 +1,13 @@
-// The exchange at work: credits what arrives on its chains, does what its users sign, and pays out. Its clock says when
+// The exchange at work: credits what arrives on its chain, does what its users sign, and pays out. Its clock says when
 // to look again, and stamps its records; nothing happens because time has passed.
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { JsonRpc, quantity, RpcError } from "../json-rpc.ts";
 import { StateFile } from "../state-file.ts";
 import type { ExchangeApi } from "./api.ts";
-import { act, credit, type Deposit } from "./desk.ts";
-import { forwardedIn, transferredIn } from "./doors.ts";
-import { openExchangeKeys } from "./keys.ts";
+import { act, credit } from "./desk.ts";
+import { forwardedIn } from "./doors.ts";
+import { openReserve } from "./keys.ts";
 import { payOut, type Payouts } from "./payouts.ts";
 import type { ExchangeSettings } from "./settings.ts";
 import { ExchangeState, stateShape } from "./state.ts";
@@ -25,27 +25,23 @@ export async function runExchange(
   settings: ExchangeSettings,
   onFault: (where: string, error: unknown) => void,
 ): Promise<Exchange> {
-  const { own, bridge } = settings;
+  const { own } = settings;
   const file = new StateFile(path.join(folder, "state.json"), stateShape);
   const state = new ExchangeState(await file.load());
-  const rpc = { own: new JsonRpc(own.rpc), bridge: new JsonRpc(bridge?.rpc ?? own.rpc) };
+  const rpc = new JsonRpc(own.rpc);
   const save = (): Promise<void> => file.save(state.toJson());
-  const payouts: Payouts = { state, settings, rpc, save, keys: await openExchangeKeys(folder) };
+  const payouts: Payouts = { state, settings, rpc, save, reserve: await openReserve(folder) };
   let isStopping = false;
 
-  async function receive(
-    where: "own" | "bridge",
-    terms: { readonly from_block: number; readonly final_blocks: number },
-    read: (range: { from: number; to: number }) => Promise<Deposit[]>,
-  ): Promise<void> {
-    const from = state.positions[where] ?? terms.from_block;
-    const head = await rpc[where].call(quantity, "eth_blockNumber", []);
-    const to = Math.min(head - terms.final_blocks, from + MAX_RANGE - 1);
+  async function receive(): Promise<void> {
+    const from = state.position ?? own.from_block;
+    const head = await rpc.call(quantity, "eth_blockNumber", []);
+    const to = Math.min(head - own.final_blocks, from + MAX_RANGE - 1);
     if (to < from) return;
-    const deposits = await read({ from, to });
+    const deposits = await forwardedIn(rpc, own, { from, to });
     // Before the first is credited nothing is awaited: credit and position are saved as one.
     for (const deposit of deposits) credit(state, settings, deposit, Date.now());
-    state.positions[where] = to + 1;
+    state.position = to + 1;
     if (deposits.length > 0) await save();
   }
 
@@ -61,11 +57,7 @@ export async function runExchange(
   async function work(): Promise<void> {
     while (!isStopping) {
       if (!state.paused) {
-        await attempt("own chain", () => receive("own", own, (range) => forwardedIn(rpc.own, own, range)));
-        if (bridge !== null)
-          await attempt("bridge", () =>
-            receive("bridge", bridge, (range) => transferredIn(rpc.bridge, bridge, range)),
-          );
+        await attempt("own chain", receive);
         await attempt("payouts", () => payOut(payouts));
       }
       await sleep(settings.poll_ms);

@@ -3,12 +3,11 @@
 import { z } from "zod";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 
-/** `outside` holds, with a minus, what lies for the exchange on a chain. */
+/** `outside` holds, with a minus, what lies for the exchange on its chain. */
 export type Account =
   | `perps:${Address}`
   | `spot:${Address}`
-  | "outside:cctp"
-  | "outside:bridge"
+  | "outside"
   /** Debited, and not yet gone. */
   | "leaving"
   | "fees"
@@ -53,7 +52,7 @@ export class Ledger {
       after.set(from, (after.get(from) ?? this.balance(from)) - amount);
       after.set(to, (after.get(to) ?? this.balance(to)) + amount);
     }
-    if ([...after].some(([account, units]) => units < 0n && !account.startsWith("outside:"))) return false;
+    if ([...after].some(([account, units]) => units < 0n && account !== "outside")) return false;
     for (const [account, units] of after) this.#balances.set(account, units);
     return true;
   }

@@ -1,4 +1,4 @@
-// The perpetuals exchange as a program: accounts, ledger and both doors, without the trading. Worth nothing; what
+// The perpetuals exchange as a program: accounts, ledger and the door by CCTP, without the trading. Worth nothing; what
 // talks to it meets the real one's rules.
 import { runVenueProgram } from "../program.ts";
 import { answerExchange } from "./api.ts";
@@ -9,8 +9,8 @@ const HELP = `Usage: node --import tsx scripts/stack/venues/exchange/main.ts --f
 
 Runs the local exchange and prints one line of JSON when it listens: url. Ends on SIGINT and SIGTERM.
 
-  --folder <dir>      its keys (made when first asked for) and its state
-  --settings <file>   JSON: its chains, contracts and fees (see settings.ts)
+  --folder <dir>      its key (made when first asked for) and its state
+  --settings <file>   JSON: its chain, contracts and fees (see settings.ts)
   --port <n>          default: a free one
   --help              this text`;
 

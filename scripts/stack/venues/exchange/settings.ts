@@ -11,39 +11,26 @@ const dollars = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const chain = {
-  rpc: httpShape,
-  chain_id: z.int().min(1),
-  usdc: addressShape,
-  from_block: z.int().min(0).default(0),
-  /** Blocks that stand on one before the exchange takes it for done. */
-  final_blocks: z.int().min(1),
-};
-
 const settings = z.strictObject({
   /** Its own EVM chain: the door by CCTP. */
   own: z.strictObject({
-    ...chain,
+    rpc: httpShape,
+    chain_id: z.int().min(1),
+    usdc: addressShape,
+    from_block: z.int().min(0).default(0),
+    /** Blocks on top of one before the exchange takes it for done. */
+    final_blocks: z.int().min(1).default(1),
     domain: z.int().min(0),
     messenger: addressShape,
     /** Mints arrive here with a hook that names the account. */
     forwarder: addressShape,
-    final_blocks: chain.final_blocks.default(1),
   }),
-  /** The old bridge on the pool's chain. Null: closed. */
-  bridge: z
-    .strictObject({ ...chain, address: addressShape, final_blocks: chain.final_blocks.default(3) })
-    .nullable()
-    .default(null),
   fees: z
     .strictObject({
       new_account: dollars.default(1_000_000n),
-      withdraw3: dollars.default(1_000_000n),
       send_to_evm: dollars.default(200_000n),
     })
     .prefault({}),
-  /** Less than this by the old bridge is lost. */
-  bridge_minimum: dollars.default(5_000_000n),
   /** What it lets the attester take of a burn, in hundredths of a basis point. */
   max_fee_parts: z.int().min(0).max(10_000).default(200),
   /** Of its burns: fast, as the real one does it. */

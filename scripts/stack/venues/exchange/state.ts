@@ -22,18 +22,9 @@ const withdrawalShape = z.object({
   amount: units,
   fee: units,
   nonce: z.int(),
-  way: z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("bridge"), destination: addressShape }),
-    z.object({
-      kind: z.literal("cctp"),
-      domain: z.int(),
-      recipient: bytes32Shape,
-      hook: z.string(),
-      max_fee: units,
-    }),
-  ]),
-  /** One after the other: a burn; a request to the bridge and its finalisation. */
-  sent: z.array(sentShape),
+  way: z.object({ domain: z.int(), recipient: bytes32Shape, hook: z.string(), max_fee: units }),
+  /** Its burn; undefined until it is signed. */
+  sent: sentShape.optional(),
   state: z.enum(["open", "paid", "returned"]),
 });
 export type Withdrawal = z.output<typeof withdrawalShape>;
@@ -52,9 +43,9 @@ export const stateShape = z.object({
   nonces: z.record(z.string(), z.array(z.int())),
   withdrawals: z.array(withdrawalShape),
   updates: z.array(updateShape),
-  /** Next block to read on each chain, next number of its own sender there. */
-  positions: z.object({ own: z.int().optional(), bridge: z.int().optional() }),
-  senders: z.object({ own: z.int().optional(), bridge: z.int().optional() }),
+  /** Next block to read, and next number of its own sender. */
+  position: z.int().optional(),
+  nonce: z.int().optional(),
   paused: z.boolean(),
 });
 type StateJson = z.input<typeof stateShape>;
@@ -64,8 +55,8 @@ export class ExchangeState {
   readonly nonces: Map<Address, number[]>;
   readonly withdrawals: Withdrawal[];
   readonly updates: Update[];
-  readonly positions: { own?: number | undefined; bridge?: number | undefined };
-  readonly senders: { own?: number | undefined; bridge?: number | undefined };
+  position: number | undefined;
+  nonce: number | undefined;
   paused: boolean;
 
   constructor(read?: z.output<typeof stateShape>) {
@@ -75,8 +66,8 @@ export class ExchangeState {
     );
     this.withdrawals = read?.withdrawals ?? [];
     this.updates = read?.updates ?? [];
-    this.positions = read?.positions ?? {};
-    this.senders = read?.senders ?? {};
+    this.position = read?.position;
+    this.nonce = read?.nonce;
     this.paused = read?.paused ?? false;
   }
 
@@ -88,11 +79,11 @@ export class ExchangeState {
         ...one,
         amount: String(one.amount),
         fee: String(one.fee),
-        way: one.way.kind === "cctp" ? { ...one.way, max_fee: String(one.way.max_fee) } : one.way,
+        way: { ...one.way, max_fee: String(one.way.max_fee) },
       })),
       updates: this.updates,
-      positions: this.positions,
-      senders: this.senders,
+      ...(this.position === undefined ? {} : { position: this.position }),
+      ...(this.nonce === undefined ? {} : { nonce: this.nonce }),
       paused: this.paused,
     };
   }

@@ -4,7 +4,7 @@
  */
 import { ZERO_ADDRESS, type Address } from "../../../protocol/brands.ts";
 import { createJsonRpc, NodeRefused } from "../../chain/json-rpc.ts";
-import { hex, Nodes, type Block, type PoolLog } from "../../chain/nodes.ts";
+import { Nodes, type Block, type PoolLog } from "../../chain/nodes.ts";
 import { TOKEN_ABI } from "../../../contracts/abi.ts";
 import { contractAbi, type ContractAbi } from "../../execute-call.ts";
 import { requireAddress } from "../../pins.ts";
@@ -87,25 +87,19 @@ export class EvmChain {
     return (found?.[0] as bigint | undefined) ?? 0n;
   }
 
-  async attempt(
-    abi: ContractAbi,
-    to: Address,
-    name: string,
-    args: readonly unknown[],
-    value = 0n,
-  ): Promise<Attempt> {
+  async attempt(abi: ContractAbi, to: Address, name: string, args: readonly unknown[]): Promise<Attempt> {
     const data = abi.encodeFunctionData(name, args);
     const from =
       this.#sender === undefined ? ZERO_ADDRESS : requireAddress(await this.#sender.getAddress(), "sender");
     let gas: bigint;
     try {
-      gas = await this.#nodes.estimate({ from, to, data, value: hex(value) }, this.#signal);
+      gas = await this.#nodes.estimate({ from, to, data }, this.#signal);
     } catch (error) {
       if (error instanceof NodeRefused) return { state: "refused", reason: reasonOf(abi, error) };
       throw error;
     }
     if (this.#sender === undefined || this.#isDry) return { state: "possible" };
-    const call = { to, data, value, chainId: this.chainId, gasLimit: gas + gas / 4n };
+    const call = { to, data, value: 0n, chainId: this.chainId, gasLimit: gas + gas / 4n };
     this.#signal?.throwIfAborted();
     const sent = await this.#sender.sendTransaction(call);
     const receipt = await sent.wait();

@@ -5,7 +5,6 @@
 import { FORWARDERS_ABI } from "../../../contracts/abi.ts";
 import type { Address } from "../../../protocol/brands.ts";
 import { toHex } from "../../../protocol/bytes.ts";
-import { PROTOCOLS, type Exit, type Lane } from "../../../protocol/host/forwarders.ts";
 import { contractAbi } from "../../execute-call.ts";
 import type { InPlace, OutPlace, SourcePlace } from "../terms.ts";
 import type { EvmChain } from "./evm-chain.ts";
@@ -56,7 +55,7 @@ export class Holdings {
           ...common,
           kind: "out",
           act: "flush",
-          call: ["flush", [terms, NO_FEE, finalityOf(at.terms.exit)]],
+          call: ["flush", [terms, NO_FEE, FINAL]],
         },
         ...{ touch: ["touchOut", [terms]], back: ["return", "returnOut", [terms]] },
       };
@@ -97,16 +96,12 @@ export class Holdings {
           token: lane.token,
         },
         ...{ minimum: lane.minimum, act: "forward" },
-        call: ["forward", [terms, number, NO_FEE, finalityOf(lane)]],
+        call: ["forward", [terms, number, NO_FEE, FINAL]],
         ...{ touch: ["touchSource", [terms, number]], back: ["refund", "refundSource", [terms, number]] },
       });
     }
     return held;
   }
-}
-
-function finalityOf({ protocol }: Pick<Exit | Lane, "protocol">): number {
-  return protocol === PROTOCOLS.cctp ? FINAL : 0;
 }
 
 function receiverArgument({ npk, ephemeralKey, ciphertext }: InPlace["terms"]["receiver"]) {

@@ -51,8 +51,6 @@ export interface RecoveryOptions {
   readonly tokens?: readonly { readonly chainId: number; readonly address: string }[];
   /** Look for other tokens in the logs of every contract, which some nodes refuse. They are shown, and not moved. */
   readonly searchTokens?: boolean;
-  /** Most that a warp route is paid for one message, in wei of the chain that it leaves. Default 0.01 of its coin. */
-  readonly mostPostage?: bigint;
   readonly signal?: AbortSignal;
   readonly fetch?: typeof fetch;
   readonly report?: (step: RecoveryStep) => void;

@@ -8,7 +8,6 @@ import { parseForward } from "../../../protocol/host/cctp-forward.ts";
 import {
   outAddress,
   paddedAddress,
-  PROTOCOLS,
   unpaddedAddress,
   type Exit,
   type OutTerms,
@@ -64,8 +63,8 @@ function payeesOf({ recipient, destination, hook }: BurnFound, { exits }: Bridge
     found.push({ chainId: undefined, address: order.recipient });
   const address = unpaddedAddress(recipient);
   if (hook.length > 0 || address === undefined) return found;
-  for (const { chainId, domain, protocol } of exits.chains)
-    if (protocol === PROTOCOLS.cctp && domain === destination) found.push({ chainId, address });
+  for (const { chainId, domain } of exits.chains)
+    if (domain === destination) found.push({ chainId, address });
   return found;
 }
 
@@ -74,7 +73,7 @@ function termsAt(index: number, maker: Maker, assets: readonly Address[]): OutTe
   const { pool } = maker.home;
   const nobody = paddedAddress(pool);
   const exit: Exit = {
-    ...{ protocol: PROTOCOLS.cctp, messenger: pool, domain: 0, hook: new Uint8Array(0) },
+    ...{ messenger: pool, domain: 0, hook: new Uint8Array(0) },
     ...{ recipient: nobody, caller: nobody },
   };
   const common = { minimum: 0n, feeCeiling: 0n, createdAt: 0, payee: pool, chainId: undefined, exit };

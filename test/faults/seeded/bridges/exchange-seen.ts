@@ -15,27 +15,21 @@ export async function readBooks(exchange: Exchange): Promise<Books> {
       const amount = delta["type"] === "deposit" ? readAmount(String(delta["usdc"])) : undefined;
       return amount === undefined ? [] : [{ account: users[0]!, amount, tx: hash }];
     }),
-    withdrawals: withdrawals.map(({ user, way, amount, fee, state, sent }): Withdrawn => {
-      const recipient = way.kind === "bridge" ? way.destination : unpaddedAddress(way.recipient);
-      return {
-        ...{ user, amount, fee, state, door: way.kind, recipient: recipient ?? "" },
-        sent: sent.map(({ hash }) => hash),
-      };
-    }),
+    withdrawals: withdrawals.map(({ user, way, amount, fee, state, sent }): Withdrawn => ({
+      ...{ user, amount, fee, state, sent: sent?.hash },
+      recipient: unpaddedAddress(way.recipient) ?? "",
+    })),
   };
 }
 
 export async function readExchange({ facts, parties }: Stage, before: Books): Promise<ExchangeSeen> {
   const { exchange, chains } = parties;
-  const { accounts, bridge, reserve } = facts.exchange;
+  const { accounts, reserve } = facts.exchange;
   const told = new Map<string, bigint>();
   for (const account of Object.values(accounts)) told.set(account, await exchange.balance(account));
   return {
-    ...{ before, after: await readBooks(exchange), bridge, told, newAccount: NEW_ACCOUNT },
+    ...{ before, after: await readBooks(exchange), told, newAccount: NEW_ACCOUNT },
     forgotten: new Set(exchange.forgotten),
-    held: {
-      cctp: await balanceOf(chains.exchange, facts.chains.exchange, reserve),
-      bridge: await balanceOf(chains.home, facts.chains.home, bridge),
-    },
+    held: await balanceOf(chains.exchange, facts.chains.exchange, reserve),
   };
 }

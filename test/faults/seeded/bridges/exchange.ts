@@ -2,12 +2,7 @@
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Child } from "../../../../scripts/stack/child.ts";
-import {
-  postAction,
-  sendToEvm,
-  signAction,
-  withdraw,
-} from "../../../../scripts/stack/venues/exchange/actions.ts";
+import { postAction, sendToEvm, signAction } from "../../../../scripts/stack/venues/exchange/actions.ts";
 import { readAmount, writeAmount } from "../../../../scripts/stack/venues/exchange/amounts.ts";
 import type { ExchangeSettingsFile } from "../../../../scripts/stack/venues/exchange/settings.ts";
 import { ExchangeState, stateShape } from "../../../../scripts/stack/venues/exchange/state.ts";
@@ -18,9 +13,6 @@ import type { BridgeFacts, ChainName } from "./world.ts";
 import { trader } from "./world-exchange.ts";
 
 const POLL_MS = 60;
-
-/** How its users' money leaves it: by a message that mints, or from the old bridge on the pool's chain. */
-export type Door = "cctp" | "bridge";
 
 interface ExchangeOptions {
   readonly facts: BridgeFacts;
@@ -96,15 +88,12 @@ export class Exchange {
   }
 
   /** False where it refuses or is away. */
-  async pay(door: Door, to: Address, amount: bigint): Promise<boolean> {
+  async pay(to: Address, amount: bigint): Promise<boolean> {
     this.#nonce = Math.max(Date.now(), this.#nonce + 1);
     const { domain } = this.#options.facts.chains.home;
     const text = writeAmount(amount);
-    const action =
-      door === "bridge"
-        ? withdraw(to, text, this.#nonce)
-        : sendToEvm({ amount: text, from: "perps", recipient: to, domain, nonce: this.#nonce });
-    return postAction(this.url, await signAction(trader(), action)).then(
+    const order = { amount: text, from: "perps", recipient: to, domain, nonce: this.#nonce } as const;
+    return postAction(this.url, await signAction(trader(), sendToEvm(order))).then(
       () => true,
       () => false,
     );
@@ -145,16 +134,12 @@ export class Exchange {
 
   #settings(): ExchangeSettingsFile {
     const { facts, chains, finalBlocks } = this.#options;
-    const { home, exchange } = facts.chains;
-    const final = { final_blocks: finalBlocks };
+    const { exchange } = facts.chains;
     return {
       own: {
-        ...{ rpc: chains.exchange.url, chain_id: exchange.chainId, usdc: exchange.usdc, ...final },
+        ...{ rpc: chains.exchange.url, chain_id: exchange.chainId, usdc: exchange.usdc },
+        final_blocks: finalBlocks,
         ...{ domain: exchange.domain, messenger: exchange.messenger, forwarder: facts.exchange.forwarder },
-      },
-      bridge: {
-        ...{ rpc: chains.home.url, chain_id: home.chainId, usdc: home.usdc, ...final },
-        address: facts.exchange.bridge,
       },
       poll_ms: POLL_MS,
     };

@@ -13,7 +13,7 @@ export function lanesPlayed(seen: Observations): Lane[] {
     .slice(exchange.before.withdrawals.length)
     .filter(({ state, recipient }) => state === "paid" && swept.has(recipient));
   return [
-    ...arrivals.map(({ door }) => `from-exchange-${door}` as const),
+    ...arrivals.map(() => "from-exchange" as const),
     ...asked.flatMap((one) => (one.direction === "out" ? lanesOf(one, seen) : [])),
   ];
 }

@@ -153,21 +153,19 @@ export interface Books {
 }
 export interface Withdrawn {
   readonly user: string;
-  readonly door: "cctp" | "bridge";
   readonly recipient: string;
   /** What leaves, and what the exchange takes for it. */
   readonly amount: bigint;
   readonly fee: bigint;
   readonly state: "open" | "paid" | "returned";
-  /** Hashes of its transactions. */
-  readonly sent: readonly string[];
+  /** Hash of its burn. */
+  readonly sent: string | undefined;
 }
 export interface ExchangeSeen {
   readonly before: Books;
   readonly after: Books;
-  /** Dollars that lie for it: on its own chain, and at the old bridge on the pool's. */
-  readonly held: Readonly<Record<"cctp" | "bridge", bigint>>;
-  readonly bridge: string;
+  /** Dollars that lie for it on its own chain. */
+  readonly held: bigint;
   /** What its API tells of each account. */
   readonly told: ReadonlyMap<string, bigint>;
   /** What it takes from an account that it does not know (any more). */

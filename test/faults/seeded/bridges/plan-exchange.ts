@@ -8,8 +8,7 @@ import { EXCHANGE_ACTS, type ExchangeAct, type KillAt, type Step, type Supply, t
 
 /** Ways of money between the exchange and a note that came to their ends, and refusals that did. */
 export const EXCHANGE_LANES = [
-  "from-exchange-cctp",
-  "from-exchange-bridge",
+  "from-exchange",
   "to-exchange",
   "to-exchange-below-minimum",
   "to-exchange-refused",
@@ -23,9 +22,9 @@ export const EXCHANGE_FAULT_NAMES = [
   ...EXCHANGE_LANES,
 ] as const;
 
-/** The exchange's own least deposit. */
+/** Of an address towards the exchange. */
 const LEAST = 5 * Number(UNIT);
-/** Of what it takes for a withdrawal by either door. */
+/** Of what it takes for a withdrawal. */
 const FEE = Number(UNIT);
 const KILLING_PERCENT = 60;
 const FORGETTING_PERCENT = 75;
@@ -83,7 +82,7 @@ function putArrival(random: Random, steps: Step[], what: string, via: Via): void
   then({ do: "ask", what, via, cutMs: undefined, waits: random.chance(70) });
   for (let i = random.chance(30) ? 2 : 1; i > 0; i--)
     then({
-      ...{ do: "withdraw", what, door: random.pick(["cctp", "cctp", "bridge"]) },
+      ...{ do: "withdraw", what },
       amount: String(FEE + drawAmount(random, 2 * Number(UNIT))),
     });
   if (random.chance(20)) then({ do: "stranger", act: random.pick(["deliver", "sweep"]), what });

@@ -167,10 +167,10 @@ export class Player {
     if (units >= ABOVE_FAST_FEE) this.count("above-fast-fee");
   }
 
-  async #withdraw({ what, door, amount }: Extract<Step, { do: "withdraw" }>): Promise<void> {
+  async #withdraw({ what, amount }: Extract<Step, { do: "withdraw" }>): Promise<void> {
     if (!(await this.desk.told(what))) return;
     const { place } = this.desk.prebuilt(what);
-    const isTaken = await this.#stage.parties.exchange.pay(door, place.address, BigInt(amount));
+    const isTaken = await this.#stage.parties.exchange.pay(place.address, BigInt(amount));
     if (isTaken) this.paid.set(what, (this.paid.get(what) ?? 0) + 1);
   }
 

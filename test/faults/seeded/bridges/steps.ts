@@ -2,7 +2,6 @@
 import type { Arming } from "../rpc-faults.ts";
 import type { Moment } from "../trap.ts";
 import type { AttesterFault, AttesterQuestion } from "./attester-faults.ts";
-import type { Door } from "./exchange.ts";
 import type { ExchangeFault, ExchangeQuestion } from "./exchange-faults.ts";
 import type { ChainName, PlaceName } from "./world.ts";
 import type { AccountKind } from "./world-exchange.ts";
@@ -61,7 +60,7 @@ export type Step =
       readonly token: "right" | "wrong";
     }
   /** The trader has the exchange pay so much, and its fee, to an address, which was told before. */
-  | { readonly do: "withdraw"; readonly what: string; readonly door: Door; readonly amount: string }
+  | { readonly do: "withdraw"; readonly what: string; readonly amount: string }
   | { readonly do: "exchange"; readonly act: ExchangeAct }
   | {
       readonly do: "exchange-api";

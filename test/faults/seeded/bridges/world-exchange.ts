@@ -1,13 +1,11 @@
 /** The exchange as all scenarios find it: a trader with money on both sides of it, somebody who has taken all of his away, and its own books. */
 import { cp, mkdir } from "node:fs/promises";
-import { Interface, Wallet, type JsonRpcProvider } from "ethers";
+import { Wallet } from "ethers";
 import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
 import { depositAtExchange, exchangeBalance } from "../../../../scripts/stack/bridges/people.ts";
-import { giveCoins } from "../../../../scripts/stack/local-chain.ts";
-import { TestUsdc } from "../../../../scripts/stack/usdc.ts";
 import { postAction, send, signAction } from "../../../../scripts/stack/venues/exchange/actions.ts";
 import { writeAmount } from "../../../../scripts/stack/venues/exchange/amounts.ts";
-import { exchangeAddresses } from "../../../../scripts/stack/venues/exchange/start.ts";
+import { reserveOf } from "../../../../scripts/stack/venues/exchange/start.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { until } from "../../../support/until.ts";
@@ -15,8 +13,7 @@ import { person } from "./persons.ts";
 
 const [TRADER, LEAVER, NEVER_THERE] = [9, 10, 11];
 const UNIT = 1_000_000n;
-/** By each of its doors. */
-const BROUGHT = 1_000_000n * UNIT;
+const BROUGHT = 2_000_000n * UNIT;
 /** What it keeps of the first deposit of an account, or of who sends to one that is new. */
 export const NEW_ACCOUNT = UNIT;
 const LENT = 10n * UNIT;
@@ -28,48 +25,39 @@ export interface ExchangeFacts {
   readonly accounts: Readonly<Record<AccountKind, Address>>;
   /** Contract on its own chain that is paid and names the account. */
   readonly forwarder: Address;
-  /** The old one, on the pool's chain. */
-  readonly bridge: Address;
   /** Holds its accounts' money on its own chain. */
   readonly reserve: Address;
   /** Its keys, and its books as they stand at the snapshot. */
   readonly folder: string;
 }
 
-const TOKEN = new Interface(["function transfer(address to, uint256 value)"]);
-
 export const trader = (): Wallet => new Wallet(person(TRADER).privateKey);
 
 /** While the chains still make blocks by themselves. `folder`: of the running exchange; `copy`: where its books go. */
 export async function fillExchange(
   { bridges, ...entry }: NetworkEntry,
-  home: JsonRpcProvider,
   { folder, copy }: { readonly folder: string; readonly copy: string },
 ): Promise<ExchangeFacts> {
   if (bridges === undefined) throw new Error("a network without bridges");
-  const { api_url: url, bridge, forwarder } = bridges.perpvenue;
+  const { api_url: url, forwarder } = bridges.perpvenue;
   const [account, leaver] = [trader(), new Wallet(person(LEAVER).privateKey)];
   await depositAtExchange(entry, bridges, account, BROUGHT);
-  await (await TestUsdc.at(entry.usdc, home)).mint(account.address, BROUGHT);
-  await giveCoins(home, account.address, 10n ** 18n);
-  const data = TOKEN.encodeFunctionData("transfer", [bridge, BROUGHT]);
-  await (await account.connect(home).sendTransaction({ to: entry.usdc, data })).wait();
   const has = async (amount: bigint): Promise<boolean> =>
     (await exchangeBalance(bridges, account.address)) === amount;
-  await until("both deposits to be there", () => has(2n * BROUGHT - NEW_ACCOUNT));
+  await until("the deposit to be there", () => has(BROUGHT - NEW_ACCOUNT));
   const now = Date.now();
   const lend = send(asAddress(leaver.address)!, writeAmount(LENT), now);
   await postAction(url, await signAction(account, lend));
   await postAction(url, await signAction(leaver, send(asAddress(account.address)!, writeAmount(LENT), now)));
   await mkdir(copy, { recursive: true, mode: 0o700 });
   await cp(folder, copy, { recursive: true });
-  const { reserve } = await exchangeAddresses(copy);
+  const reserve = await reserveOf(copy);
   return {
     accounts: {
       trader: asAddress(account.address)!,
       leaver: asAddress(leaver.address)!,
       never: asAddress(person(NEVER_THERE).address)!,
     },
-    ...{ forwarder: asAddress(forwarder)!, bridge: asAddress(bridge)!, reserve, folder: copy },
+    ...{ forwarder: asAddress(forwarder)!, reserve, folder: copy },
   };
 }

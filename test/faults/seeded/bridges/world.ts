@@ -148,7 +148,7 @@ async function fill(on: TestStack, far: Far): Promise<BridgeFacts> {
     other: await stock(far.other, bridges.chains[0]!.usdc),
     exchange: await stock(far.exchange, bridges.perpvenue.usdc),
   };
-  const exchange = await fillExchange(entry, chain, {
+  const exchange = await fillExchange(entry, {
     folder: venueFolder(folder, "exchange"),
     copy: folder.inside("exchange-template"),
   });

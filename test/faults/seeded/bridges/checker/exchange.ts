@@ -10,8 +10,8 @@ export function checkExchange(seen: Seen, say: Say): void {
   checkNamed(seen, say);
   const fees = checkDeposits(seen.chains.exchange.named, exchange, say);
   const gone = newOf(exchange, "withdrawals");
-  for (const one of gone) checkWithdrawal(one, exchange.bridge, seen.chains, say);
-  checkNothingElseLeft(gone, exchange.bridge, seen.chains, say);
+  for (const one of gone) checkWithdrawal(one, seen.chains.exchange.burns, say);
+  checkNothingElseLeft(gone, seen.chains.exchange.burns, say);
   checkLedger(seen.chains.exchange.named, exchange, fees, say);
 }
 
@@ -76,52 +76,25 @@ function checkDeposits(named: readonly Named[], exchange: ExchangeSeen, say: Say
   return fees;
 }
 
-function checkWithdrawal(one: Withdrawn, bridge: string, chains: Observations["chains"], say: Say): void {
-  const what = `${String(one.amount)} by ${one.door} to ${one.recipient}`;
+type Burns = Observations["chains"]["exchange"]["burns"];
+
+function checkWithdrawal(one: Withdrawn, burns: Burns, say: Say): void {
+  const what = `${String(one.amount)} to ${one.recipient}`;
   if (one.state === "open") {
     say("NOT_PAID", what);
     return;
   }
   if (one.state === "returned") say("LEDGER_WRONG", `${what} was given back`);
-  const times = leavings(one.door, bridge, chains).filter(
-    ({ tx, recipient, amount }) =>
-      one.sent.includes(tx) && recipient === one.recipient && amount === one.amount,
+  const times = burns.filter(
+    ({ tx, recipient, amount }) => one.sent === tx && recipient === one.recipient && amount === one.amount,
   ).length;
-  // The old bridge pays in a transaction of several steps; what it pays is its own.
   if (times !== 1) say("LEDGER_WRONG", `${what} left ${String(times)} times`);
 }
 
-interface Left {
-  readonly recipient: string;
-  readonly amount: bigint;
-  readonly tx: string;
-}
-
-/** What left the exchange by a door, by the chains alone. */
-function leavings(
-  door: Withdrawn["door"],
-  bridge: string,
-  { home, exchange }: Observations["chains"],
-): Left[] {
-  return door === "cctp"
-    ? [...exchange.burns]
-    : home.transfers
-        .filter(({ from }) => from === bridge)
-        .map(({ to, amount, tx }) => ({ recipient: to, amount, tx }));
-}
-
-function checkNothingElseLeft(
-  gone: readonly Withdrawn[],
-  bridge: string,
-  chains: Observations["chains"],
-  say: Say,
-): void {
-  for (const door of ["cctp", "bridge"] as const) {
-    const left = sum(amountsOf(leavings(door, bridge, chains)));
-    const should = sum(amountsOf(gone.filter((one) => one.door === door && one.state === "paid")));
-    if (left > should)
-      say("LEDGER_WRONG", `${String(left)} left by ${door}, of ${String(should)} that was booked`);
-  }
+function checkNothingElseLeft(gone: readonly Withdrawn[], burns: Burns, say: Say): void {
+  const left = sum(amountsOf(burns));
+  const should = sum(amountsOf(gone.filter(({ state }) => state === "paid")));
+  if (left > should) say("LEDGER_WRONG", `${String(left)} left it, of ${String(should)} that was booked`);
 }
 
 /** Every account of the books, those of nobody too. */
@@ -131,23 +104,20 @@ function checkLedger(named: readonly Named[], exchange: ExchangeSeen, newAccount
   const add = (account: string, amount: bigint): void =>
     void should.set(account, (should.get(account) ?? 0n) + amount);
   for (const { account, amount } of newOf(exchange, "deposits")) add(`perps:${account}`, amount);
-  add("outside:cctp", -sum(amountsOf(named)));
+  add("outside", -sum(amountsOf(named)));
   add("fees", newAccounts);
-  for (const { user, door, amount, fee, state } of newOf(exchange, "withdrawals")) {
+  for (const { user, amount, fee, state } of newOf(exchange, "withdrawals")) {
     if (state === "returned") continue;
     add(`perps:${user}`, -amount - fee);
     add("fees", fee);
-    add(state === "open" ? "leaving" : `outside:${door}`, amount);
+    add(state === "open" ? "leaving" : "outside", amount);
   }
   for (const account of new Set([...should.keys(), ...after.ledger.keys()])) {
     const [has, wants] = [after.ledger.get(account) ?? 0n, should.get(account) ?? 0n];
     if (has !== wants) say("LEDGER_WRONG", `${account} has ${String(has)} instead of ${String(wants)}`);
   }
-  for (const door of ["cctp", "bridge"] as const) {
-    const owed = -(after.ledger.get(`outside:${door}`) ?? 0n);
-    if (held[door] !== owed)
-      say("LEDGER_WRONG", `${String(held[door])} lies for it by ${door}, of ${String(owed)} in its books`);
-  }
+  const owed = -(after.ledger.get("outside") ?? 0n);
+  if (held !== owed) say("LEDGER_WRONG", `${String(held)} lies for it, of ${String(owed)} in its books`);
   for (const [account, units] of told)
     if (units !== (after.ledger.get(`perps:${account}`) ?? 0n))
       say("LEDGER_WRONG", `${account} is told to have ${String(units)}`);

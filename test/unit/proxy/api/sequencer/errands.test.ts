@@ -165,23 +165,6 @@ describe("sequencer: errands among payments", function () {
     await allDone();
   });
 
-  it("takes coins along where an errand says so", async () => {
-    await prepare(0);
-    const to = asAddress(Wallet.createRandom().address)!;
-    on.errands = {
-      next: async () =>
-        (await on.chain.balance(to)) > 0n
-          ? undefined
-          : { to, data: "0x", gasLimit: 30_000n, value: 7n, label: "coins" },
-      sent: () => undefined,
-      refused: () => assert.fail(),
-    };
-    await on.restart();
-    await on.run();
-    await until("the coins", async () => (await on.chain.balance(to)) > 0n);
-    assert.equal(await on.chain.balance(to), 7n);
-  });
-
   it("pays more for one that is stuck, under the same nonce and to the same contract", async () => {
     await prepare(1, { stuckAfterMs: 150 });
     await on.rpc("evm_setAutomine", [false]);
@@ -286,7 +269,7 @@ describe("sequencer: stored errands", () => {
 
   it("reads a record of before there were errands, and writes it as it was", () => {
     const read = outgoingForm.read(OLD, "4");
-    assert.ok(!("to" in read) && !("value" in read));
+    assert.ok(!("to" in read));
     assert.equal(outgoingForm.write(read, "4"), OLD);
   });
 
@@ -294,7 +277,6 @@ describe("sequencer: stored errands", () => {
     const errand = {
       ...outgoingForm.read(OLD, "4"),
       to: `0x${"33".repeat(20)}` as Address,
-      value: 2n ** 70n,
     };
     assert.deepEqual(outgoingForm.read(outgoingForm.write(errand, "4"), "4"), errand);
     assert.throws(() =>

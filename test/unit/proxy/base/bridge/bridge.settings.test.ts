@@ -24,7 +24,6 @@ describe("settings of the bridges", () => {
     const read = bridgeSettings({ limits: undefined });
     assert.deepEqual(read.limits, {
       ...{ openPerUser: 100, openPerInstance: 10_000, watchDays: 30 },
-      postageWei: 10_000_000_000_000_000n,
     });
     assert.deepEqual([read.homeChainId, read.assets[0]?.minimum], [31_337, 1_000_000n]);
     assert.equal(read.chains[1]?.exit, undefined);
@@ -96,11 +95,6 @@ describe("settings of the bridges", () => {
     ["the pool's own chain", { chains: [{ ...second, chainId: 31_337 }] }, /one chainId/],
     ["two chains of one domain", { chains: [second, { ...other, domain: 6 }] }, /one domain/],
     ["a domain that is the pool's", { altchain: { ...BRIDGES_FILE.altchain, domain: 3 } }, /one domain/],
-    [
-      "a warp route without the other end",
-      { chains: [{ ...second, protocol: "warp-route" }] },
-      /homeMessenger/,
-    ],
     [
       "a chain's asset that is not bridged",
       { chains: [{ ...second, asset: madeAddress(9) }] },

@@ -50,14 +50,12 @@ function burnOf(n: number, message: string | undefined = toHex(EMITTED)): Burn {
     ...{
       id: `burn ${String(n)}`,
       place: { ...place, confirmations: 1, isFinal: false },
-      protocol: 0,
       to: "home",
     },
     ...{
       ...terms,
       minFinality: header.minFinalityThreshold,
       message,
-      messageId: undefined,
       delivery: undefined,
     },
   };

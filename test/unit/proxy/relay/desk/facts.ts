@@ -33,11 +33,10 @@ const home = {
   ...{ collector: COLLECTOR, refund: REFUND },
 };
 const lane = {
-  ...{ chainId: String(SECOND_ID), protocol: 0, token: address(20), messenger: address(21), domain: 3 },
+  ...{ chainId: String(SECOND_ID), token: address(20), messenger: address(21), domain: 3 },
   ...{ minimum: String(LANE_MINIMUM), feeCeiling: String(CEILING) },
 };
 const exit = {
-  protocol: 0,
   messenger: address(22),
   domain: 6,
   recipient: bytes32(23),
@@ -143,12 +142,11 @@ export function burn(bend: Partial<Burn> = {}): Burn {
     ...{
       id: "burn-1",
       place: placeOf(7, { chain: SECOND }),
-      protocol: 0,
       to: HOME_CHAIN,
       amount: 3_000_000n,
     },
     ...{ sourceDomain: 6, destinationDomain: 3, burner: bytes32(17), recipient: bytes32(16), maxFee: 0n },
-    ...{ minFinality: 2_000, message: "0x01", messageId: undefined, delivery: undefined },
+    ...{ minFinality: 2_000, message: "0x01", delivery: undefined },
     ...bend,
   };
 }

@@ -30,7 +30,6 @@ describe("relay/desk: the order on the pool's chain", () => {
       contracts: { forwarders: madeAddress(0xfac), transmitter: madeAddress(0x302) },
       steps: () => [...deliveries, ...arrived],
       tip: () => TIP.number,
-      quote: () => Promise.resolve(0n),
       refusals: new RefusalBackoff(),
       logger: createLogger("silent"),
       sender: GAS_WALLET,

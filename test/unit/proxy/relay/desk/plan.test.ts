@@ -211,7 +211,6 @@ describe("relay/desk/plan: messages", () => {
     const delivery = { place: made.placeOf(9), amount: 1n, nonce: undefined, credit: undefined };
     assert.deepEqual(plan(made.inRecord(), sent({ delivery })), []);
     assert.deepEqual(plan(made.inRecord(), sent({ to: undefined })), []);
-    assert.deepEqual(plan(made.inRecord(), sent({ protocol: 1 })), []);
     for (const status of ["pending", "expired"] as const) {
       const attestationOf = (): ReturnType<Snapshot["attestationOf"]> => ({
         status,

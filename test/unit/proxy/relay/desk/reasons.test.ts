@@ -77,7 +77,6 @@ describe("relay/desk/reasons", () => {
       attestationOf: () => ({ status: "expired", message: "0x02", attestation: "0x03" }),
     };
     assert.equal(code(burned(fast), expired), "ATTESTATION_EXPIRED");
-    assert.equal(code(burned({ protocol: 1 }), {}), "RELAY_PENDING");
     assert.equal(code(burned(fast), { isAttesterAway: () => true }), undefined, "attested is attested");
   });
 

@@ -206,7 +206,7 @@ export class Stage {
       feesOf: () => Promise.resolve(this.#options.fees ?? { service: undefined, developer: undefined }),
       hasLease: () => on.sequencer.state().hasLease,
       wakeSequencer: () => on.sequencer.wake(),
-      ...{ pollIntervalMs: POLL_MS, mostDeliveryFee: 0n },
+      ...{ pollIntervalMs: POLL_MS },
       logger: SILENT,
       now: Date.now,
     });
@@ -276,7 +276,7 @@ export class Stage {
     };
     const address = inAddress(terms, this.factory);
     const lane: Lane = {
-      ...{ chainId: BigInt(SECOND_ID), protocol: 0, token: far.cctp.token, messenger: far.cctp.messenger },
+      ...{ chainId: BigInt(SECOND_ID), token: far.cctp.token, messenger: far.cctp.messenger },
       ...{ domain: HOME_DOMAIN, minimum: 2n * MINIMUM, feeCeiling: CEILING },
     };
     const source = { recipient: paddedAddress(address), lanes: [lane], refund: REFUND };
@@ -296,7 +296,6 @@ export class Stage {
     const terms = {
       ...{ pool: on.home.pool, asset: on.usdcAddress, feeCeiling: CEILING, minimum: MINIMUM },
       exit: {
-        protocol: 0,
         messenger: cctp.messenger,
         domain: SECOND_DOMAIN,
         recipient: paddedAddress(recipient),

@@ -8,7 +8,6 @@ import {
   LOCAL,
   send,
   sendToEvm,
-  withdraw,
   type Action,
 } from "../../../../../../scripts/stack/venues/exchange/actions.ts";
 import { act, credit, settle, type Deposit } from "../../../../../../scripts/stack/venues/exchange/desk.ts";
@@ -22,14 +21,12 @@ const USD = 1_000_000n;
 const chain = { rpc: "http://127.0.0.1:1", usdc: of("01") };
 const TERMS = parseSettings({
   own: { ...chain, chain_id: 31_340, domain: 19, messenger: of("02"), forwarder: of("03") },
-  bridge: { ...chain, chain_id: 31_337, address: of("04") },
 });
 
 const aDeposit = (changes: Partial<Deposit> = {}): Deposit => ({
   account: ALICE,
   amount: 100n * USD,
   to: "perps",
-  door: "cctp",
   hash: "0x00",
   ...changes,
 });
@@ -50,7 +47,7 @@ describe("a deposit at the exchange", () => {
     credit(state, TERMS, aDeposit({ to: "spot", amount: 1n }), NOW);
     assert.equal(state.ledger.balance(`spot:${ALICE}`), 1n);
     assert.equal(state.ledger.balance("fees"), USD);
-    assert.equal(state.ledger.balance("outside:cctp"), -100n * USD - 1n);
+    assert.equal(state.ledger.balance("outside"), -100n * USD - 1n);
   });
 
   it("of no more than the dollar makes no account and is lost", () => {
@@ -58,15 +55,6 @@ describe("a deposit at the exchange", () => {
     credit(state, TERMS, aDeposit({ amount: USD }), NOW);
     assert.equal(state.ledger.isKnown(ALICE), false);
     assert.equal(state.ledger.balance("lost"), USD);
-  });
-
-  it("below five dollars by the old bridge is lost, also to a known account", () => {
-    const state = funded();
-    credit(state, TERMS, aDeposit({ door: "bridge", amount: 5n * USD - 1n }), NOW);
-    assert.equal(state.ledger.balance(`perps:${ALICE}`), 99n * USD);
-    assert.equal(state.ledger.balance("lost"), 5n * USD - 1n);
-    credit(state, TERMS, aDeposit({ door: "bridge", amount: 5n * USD }), NOW);
-    assert.equal(state.ledger.balance(`perps:${ALICE}`), 104n * USD);
   });
 });
 
@@ -78,14 +66,13 @@ describe("an action at the exchange", () => {
     const [withdrawal] = state.withdrawals;
     assert.equal(withdrawal?.amount, 9_800_000n);
     assert.deepEqual(withdrawal.way, {
-      kind: "cctp",
       domain: 3,
       recipient: addressToWord(BOB),
       hook: `0x636374702d666f7277617264${"00".repeat(20)}`,
       max_fee: 1_960n,
     });
     settle(state, withdrawal, true);
-    assert.equal(state.ledger.balance("outside:cctp"), -100n * USD + 9_800_000n);
+    assert.equal(state.ledger.balance("outside"), -100n * USD + 9_800_000n);
     assert.equal(state.ledger.balance("leaving"), 0n);
     assert.throws(() => settle(state, withdrawal, true), RangeError);
   });
@@ -96,13 +83,6 @@ describe("an action at the exchange", () => {
     settle(state, state.withdrawals[0]!, false);
     assert.equal(state.ledger.balance(`perps:${ALICE}`), 99n * USD);
     assert.equal(state.ledger.balance("fees"), USD);
-  });
-
-  it("by the old bridge costs a dollar", () => {
-    const state = funded();
-    assert.equal(acting(state, withdraw(BOB, "10", NOW)), undefined);
-    assert.equal(state.withdrawals[0]?.amount, 9n * USD);
-    assert.equal(acting(state, withdraw(BOB, "1", NOW + 1)), "Withdrawal amount must exceed the fee");
   });
 
   it("to somebody new makes the account, at the sender's cost", () => {
@@ -132,7 +112,6 @@ describe("an action at the exchange", () => {
       ["Invalid chain", { ...toEvm("10"), hyperliquidChain: "Mainnet" }],
       ["Invalid nonce", toEvm("10", NOW - 2 * 86_400_000)],
       ["Invalid nonce", toEvm("10", NOW + 86_400_000)],
-      ["Insufficient balance for withdrawal", withdraw(BOB, "100", NOW)],
       ["Invalid destination", send(ALICE, "1", NOW)],
     ];
     for (const [refusal, action, user] of cases) {
@@ -170,14 +149,13 @@ describe("the exchange's books", () => {
         account: user,
         amount,
         to: fc.constantFrom("perps" as const, "spot" as const),
-        door: fc.constantFrom("cctp" as const, "bridge" as const),
       }),
     }),
     fc.record({
       user,
       other: user,
       written,
-      kind: fc.constantFrom("send", "withdraw", "spot", "perps"),
+      kind: fc.constantFrom("send", "spot", "perps"),
     }),
     fc.record({ settle: fc.nat(5), isPaid: fc.boolean() }),
   );
@@ -201,14 +179,14 @@ describe("the exchange's books", () => {
         }
         const { ledger } = state;
         assert.equal(ledger.sum(), 0n);
-        assert.equal(ledger.balance("outside:cctp") + ledger.balance("outside:bridge"), paid - arrived);
+        assert.equal(ledger.balance("outside"), paid - arrived);
         const open = state.withdrawals.filter((one) => one.state === "open");
         assert.equal(
           ledger.balance("leaving"),
           open.reduce((sum, one) => sum + one.amount, 0n),
         );
         for (const [account, units] of Object.entries(ledger.toJson()))
-          assert.ok(account.startsWith("outside:") || BigInt(units) >= 0n, account);
+          assert.ok(account === "outside" || BigInt(units) >= 0n, account);
       }),
       { numRuns: 60 },
     );
@@ -220,7 +198,6 @@ describe("the exchange's books", () => {
   ): Action {
     if (kind === "send")
       return { type: "usdSend", ...LOCAL, destination: other, amount: written, time: nonce };
-    if (kind === "withdraw") return withdraw(other, written, nonce);
     return sendToEvm({
       amount: written,
       from: kind === "spot" ? "spot" : "perps",
