@@ -6,12 +6,8 @@
 
 const OURS = "^(enclave|proxy|shared|scripts|test)/";
 
-/**
- * The rooms of the proxy: programs that never import each other, and what they stand on. As long as the relay runs in the
- * API's process, that one's main.ts opens two doors of it.
- */
+/** The rooms of the proxy: programs that never import each other, and what they stand on. */
 const PROGRAMS = ["api", "relay", "dashboard"];
-const RELAY_DOORS = "^proxy/relay/(bridging|figures)\\.ts$";
 
 /**
  * Folders of shared/ and which of them each may reach. `client/node` is a part of client; the
@@ -105,10 +101,7 @@ const proxyRooms = ["base", ...PROGRAMS].map((room) =>
   rule(
     `room-${room}`,
     { path: `^proxy/${room}/` },
-    {
-      path: `^proxy/${anyOf(PROGRAMS.filter((other) => other !== room))}/`,
-      ...(room === "api" ? { pathNot: RELAY_DOORS } : {}),
-    },
+    { path: `^proxy/${anyOf(PROGRAMS.filter((other) => other !== room))}/` },
   ),
 );
 

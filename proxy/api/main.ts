@@ -12,8 +12,6 @@ import { createBalances } from "./balances/balances.service.ts";
 import { bridgeRoutes } from "./bridge/bridge.routes.ts";
 import { readBridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { openBridges } from "./bridge/open-bridges.ts";
-import { openBridging } from "../relay/bridging.ts";
-import { createBridgeFigures } from "../relay/figures.ts";
 import { acceptedSigners } from "../base/chain/accepted-signers.ts";
 import { checkChain } from "./check-chain.ts";
 import { createConcurrencyLimit } from "../base/chain/concurrency-limit.ts";
@@ -64,6 +62,7 @@ import { createPrices } from "../base/prices/prices.ts";
 import { runProcess } from "./process.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "../base/chain/gas-wallet.ts";
+import { createRelayErrands } from "./sequencer/relay-errands.ts";
 import { logAccepted } from "./sequencer/reporting.ts";
 import { createRetention } from "./sequencer/retention.ts";
 import { createSequencer } from "./sequencer/sequencer.ts";
@@ -179,26 +178,18 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   await stores.feeRules.describe(config);
   await prices.refresh();
   await fees.refresh();
-  const bridging =
-    bridgeSettings === undefined
-      ? undefined
-      : await openBridging({
-          ...{ settings: bridgeSettings, store: stores.bridges, chain, now },
-          rulesFor: (...asked) => fees.rulesFor(...asked),
-          ...{ gasWallet: wallet.address, addressPrefix: config.addressPrefix },
-          ...{ confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
-          onHomeBlock: (listener) => indexer.onChange(listener),
-          hasLease: () => sequencer.state().hasLease,
-          wakeSequencer: () => sequencer.wake(),
-          logger: logger.child({ part: "bridges" }),
-        });
   const bridges =
-    bridgeSettings === undefined || bridging === undefined
-      ? undefined
-      : openBridges({
-          ...{ settings: bridgeSettings, store: stores.bridges, fees, pool, now, poolAddress: config.pool },
-          ...{ book: bridging.book, desk: bridging.desk },
-        });
+    bridgeSettings &&
+    openBridges({
+      ...{ settings: bridgeSettings, store: stores.bridges, relay: stores.relay, fees, pool, now },
+      poolAddress: config.pool,
+    });
+  const errands =
+    bridgeSettings &&
+    createRelayErrands({
+      ...{ store: stores.relay, fence: () => sequencer.fence(), logger: logger.child({ part: "errands" }) },
+      ...{ forwarders: bridgeSettings.factory, transmitter: bridgeSettings.home.transmitter },
+    });
   const sequencer = createSequencer(
     {
       chain,
@@ -214,7 +205,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       logger: logger.child({ part: "sequencer" }),
       metrics,
       now,
-      ...(bridging === undefined ? {} : { errands: bridging.errands }),
+      ...(errands === undefined ? {} : { errands }),
     },
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs, ...config.calls },
   );
@@ -226,6 +217,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     if (status.state === "queued") sequencer.wakeForTicket();
   });
   indexer.onChange(() => sequencer.wake());
+  const unfollow =
+    errands && stores.relay.follow({ offered: () => sequencer.wake(), missed: () => sequencer.wake() });
 
   const windows = await openWindows(config, logger.child({ part: "limits" }), metrics);
   const limits = new Limits(config.limits, windows.store);
@@ -302,22 +295,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const hops = ownHops(config.trustedHops, config.trustedProxies);
   const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
-  const figures =
-    bridging === undefined || bridges === undefined
-      ? undefined
-      : createBridgeFigures({
-          ...{ store: stores.bridges, book: bridging.book, now },
-          onChange: (listener) => bridges.onChange(listener),
-          count: (event) => metrics.bridge(event),
-        });
   metrics.observe(
     createSnapshots({
       ...{ sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, disagreements, now },
-      bridges: figures,
     }),
   );
   const app = createApp({
-    config: { swaps: config.swaps, bridges: bridging !== undefined },
+    config: { swaps: config.swaps, bridges: bridges !== undefined },
     hops,
     logger: logger.child({ part: "http" }),
     metrics,
@@ -372,11 +356,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   prices.start(() => fees.refresh());
   await indexer.start();
   history.start();
-  await figures?.start();
   sequencer.start();
   usage.start();
   retention.start();
-  bridging?.start();
   const server = await startHttpServer(listenerOf(app), config.host, config.port, { cap });
   const reference =
     config.referencePort === undefined ? undefined : await startReference(config.host, config.referencePort);
@@ -393,7 +375,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     // First what would keep a request waiting; what is asked meanwhile still finds everything running.
     hub.close();
     tickets.close();
-    figures?.stop();
+    unfollow?.();
     await server.stop(REQUESTS_MS);
     limits.close();
     windows.close();
@@ -403,7 +385,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     }, PARTIES_MS);
     await Promise.all([retention.stop(), history.stop()]);
     await Promise.all([
-      ...[sequencer.stop(), bridging?.stop(), indexer.stop()],
+      ...[sequencer.stop(), indexer.stop()],
       ...[prices.stop(), balance.stop(), poolWatch.stop(), disk.stop()],
     ]);
     clearTimeout(hurry);

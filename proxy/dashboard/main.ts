@@ -1,5 +1,4 @@
 /** The dashboard as a program of its own, beside the proxies of its instance: it opens the store that they share, listens on an origin of its own, and ends in order. */
-import { existsSync } from "node:fs";
 import path from "node:path";
 import type { Me } from "./contract/account.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
@@ -9,13 +8,10 @@ import { clientAddress } from "../base/http/client-address.ts";
 import { startHttpServer } from "../base/http/server.ts";
 import { Limits } from "../base/limits/limits.ts";
 import type { Logger } from "../base/logging.ts";
-import { openWindows } from "../base/open-stores.ts";
+import { openExistingStores, openWindows } from "../base/open-stores.ts";
 import { ownHops } from "../base/own-hops.ts";
 import { runProgram } from "../base/program.ts";
 import { configHelp } from "../base/settings.ts";
-import { embeddedStores, sharedStores, type InstanceStores } from "../base/store/instance.ts";
-import { openDatabase, STORE_FILE } from "../base/store/lmdb/database.ts";
-import { claimInstance } from "../base/store/lmdb/instance-record.ts";
 import { accountRoutes } from "./account.routes.ts";
 import { createAccounts } from "./accounts.service.ts";
 import { createActivity } from "./activity.service.ts";
@@ -42,50 +38,12 @@ const NAME = "Cloister";
 const PAGE_FOLDER = path.join(import.meta.dirname, "./dist");
 const now = Date.now;
 
-interface OpenStores {
-  readonly stores: InstanceStores;
-  close(): Promise<void>;
-}
-
-async function openStores(config: DashboardConfig, logger: Logger): Promise<OpenStores> {
-  const { storeRedisUrl, dataDir, chainId, pool } = config;
-  const onBrokenRecord = (table: string, record: string): void =>
-    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
-  if (storeRedisUrl !== undefined) {
-    const stores = await sharedStores({
-      ...{ url: storeRedisUrl, instance: { chainId, pool }, mustExist: true, onBrokenRecord },
-      onUnreachable: (error) => logger.error({ err: error }, "the durable Redis is unreachable or unfit"),
-      onReachable: () => logger.info("the durable Redis is back"),
-    });
-    return {
-      stores,
-      close: () => {
-        stores.close();
-        return Promise.resolve();
-      },
-    };
-  }
-  // A mistyped folder must not become a new, empty store that looks like lost accounts.
-  if (!existsSync(path.join(dataDir, STORE_FILE)))
-    throw new Error(`${dataDir} holds no store; start the proxy once`);
-  const database = openDatabase(dataDir);
-  await claimInstance(database, { chainId, pool });
-  const stores = embeddedStores(database, onBrokenRecord);
-  return {
-    stores,
-    close: async () => {
-      stores.close();
-      await database.close();
-    },
-  };
-}
-
 async function start(config: DashboardConfig, logger: Logger): Promise<() => Promise<void>> {
   const { pool, chainId, assets, origin } = config;
   const pepper = await loadPepper(config.pepperFile);
   const leaving = new AbortController();
   const chain = createChain(config.rpcUrl, BigInt(chainId), { signal: leaving.signal });
-  const opened = await openStores(config, logger);
+  const opened = await openExistingStores(config, logger);
   const { stores } = opened;
   const windows = await openWindows(config, logger, { redis: () => undefined });
   const limits = new Limits(config.limits, windows.store);

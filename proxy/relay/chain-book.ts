@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { Logger } from "../base/logging.ts";
-import type { Book, Facts } from "../base/bridge/requests.ts";
+import type { Book, Facts } from "./requests.ts";
 import { progressFrom, NOTHING_SEEN } from "./fold/progress.ts";
 import { toFacts, type ChainWords } from "./fold/to-facts.ts";
 import { spellAlt } from "./chains/alt-keys.ts";
@@ -218,6 +218,7 @@ export function createBook(options: BookOptions, logger: Logger) {
       watched.remove(bridgeId);
     },
     recordOf: (bridgeId: string): BridgeRecord | undefined => records.get(bridgeId),
+    records: (): Iterable<BridgeRecord> => records.values(),
     factsOf,
     active,
     attestationOf,
@@ -233,10 +234,6 @@ export function createBook(options: BookOptions, logger: Logger) {
       if (isDeepStrictEqual(before, after) || !records.has(bridgeId)) return;
       remarks.set(bridgeId, after);
       tell(bridgeId);
-    },
-    /** There is a block that this chain's follower need not find by itself. */
-    look(chain: string): void {
-      followers.find(({ name }) => name === chain)?.wake();
     },
     start(): void {
       for (const one of followers) one.start();

@@ -4,7 +4,7 @@
  */
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
-import type { Book } from "../base/bridge/requests.ts";
+import type { Book } from "./requests.ts";
 import { isOver } from "./fold/deposit-trace.ts";
 
 export interface ClosingParts {

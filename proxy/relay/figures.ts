@@ -2,10 +2,10 @@
  * How the bridges stand, for the operator's figures: kept up with every change, so that being asked costs nothing. What
  * happened is counted from what the chains show and did not show before, not from what we meant to do.
  */
-import type { BridgeFigures } from "../base/observe/metrics.ts";
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
-import type { Book, Progress } from "../base/bridge/requests.ts";
+import { BRIDGE_EVENTS, type BridgeEvent, type BridgeFigures } from "./metrics.ts";
+import type { Book, Progress } from "./requests.ts";
 
 /** Of what waits for us, or for a chain: the rest waits for its user, or for the refund clock. */
 const OURS: readonly Progress["state"][] = ["detected", "confirming", "bridging", "shielding"];
@@ -14,7 +14,7 @@ export interface FiguresParts {
   readonly store: Pick<BridgeStore, "open">;
   readonly book: Pick<Book, "progressOf" | "unreachable" | "isComplete">;
   readonly onChange: (listener: (record: BridgeRecord) => void) => () => void;
-  readonly count: (event: "arrival" | "sweep" | "refund") => void;
+  readonly count: (event: BridgeEvent) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -25,7 +25,7 @@ interface Standing {
   /** Unix seconds of the oldest deposit that waits for us. */
   readonly since: number | undefined;
 }
-type Tally = Readonly<Record<"arrival" | "sweep" | "refund", number>>;
+type Tally = Readonly<Record<BridgeEvent, number>>;
 
 export function createBridgeFigures({ store, book, onChange, count, now }: FiguresParts) {
   const standings = new Map<string, Standing>();
@@ -53,8 +53,7 @@ export function createBridgeFigures({ store, book, onChange, count, now }: Figur
   function tell(id: string, seen: Tally): void {
     const before = tallies.get(id) ?? seen;
     const most = (event: keyof Tally): number => Math.max(before[event], seen[event]);
-    for (const event of ["arrival", "sweep", "refund"] as const)
-      for (let n = before[event]; n < seen[event]; n++) count(event);
+    for (const event of BRIDGE_EVENTS) for (let n = before[event]; n < seen[event]; n++) count(event);
     tallies.set(id, { arrival: most("arrival"), sweep: most("sweep"), refund: most("refund") });
   }
 

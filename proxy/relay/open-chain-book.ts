@@ -22,8 +22,6 @@ export interface OpenBookParts {
     readonly blockSecs: number;
     readonly pollIntervalMs: number;
   };
-  /** Of the pool's chain, where somebody looks at its head anyhow: the book then need not ask as often itself. */
-  readonly onHomeBlock?: (listener: () => void) => () => void;
   readonly store: Pick<BridgeStore, "open" | "follow">;
   readonly logger: Logger;
   readonly rpc?: JsonRpcOptions;
@@ -40,12 +38,7 @@ const POLLS_A_BLOCK = 3;
 const LONGEST_POLL_MS = 5_000;
 
 /** Watches, too, until `stop`. */
-export async function openBook({
-  store,
-  logger,
-  onHomeBlock,
-  ...parts
-}: OpenBookParts): Promise<WatchingBook> {
+export async function openBook({ store, logger, ...parts }: OpenBookParts): Promise<WatchingBook> {
   const book = createBook(bookOptions(parts), logger);
   const take = (record: BridgeRecord): void => {
     if (record.closedAt === undefined) book.watch(record);
@@ -55,12 +48,10 @@ export async function openBook({
   const stopFollowing = store.follow(take);
   for await (const page of store.open()) for (const record of page) book.watch(record);
   book.start();
-  const stopLooking = onHomeBlock?.(() => book.look(HOME_CHAIN));
   return {
     ...book,
     async stop() {
       stopFollowing();
-      stopLooking?.();
       await book.stop();
     },
   };

@@ -19,6 +19,7 @@ const FOLDER = path.join(ROOT, ".cloister/build/programs");
  */
 const PROGRAMS = [
   "proxy/api/main.ts",
+  "proxy/relay/main.ts",
   "scripts/lab/bench/client/proving-process.ts",
   "scripts/lab/bench/client/restoring-process.ts",
   "scripts/lab/bench/client/scanning-process.ts",

@@ -5,6 +5,7 @@ import { createHash, X509Certificate } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { getAddress } from "ethers";
 import { createLink } from "../../proxy/api/enclave-link/link.ts";
+import { RELAY_SETTINGS } from "../../proxy/relay/config.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
@@ -44,6 +45,10 @@ export interface NetworkChoices {
   readonly proxySettings?: Readonly<Record<string, string>>;
   /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
   readonly eachProxy?: EachProxy;
+  /** The environment of the relay, made from what it would have. */
+  readonly relaySettings?: (
+    settings: Readonly<Record<string, string>>,
+  ) => Promise<Readonly<Record<string, string>>>;
   /** Whether the network that can has its bridges, with their chains and venues. */
   readonly bridges?: boolean;
   /** How many there are. Several proxies need a store that they share among their settings. */
@@ -84,13 +89,17 @@ export interface LocalNetwork {
   proxy(number?: number): Service;
   /** Starts it again after it was stopped or killed, on the same data. */
   restartProxy(number?: number): Promise<void>;
+  /** Of the bridges. Throws where there are none. */
+  relay(): Service;
+  /** Starts it again after it was stopped or killed. */
+  restartRelay(): Promise<void>;
   /** Resolves with what happened when a party ends that nobody stopped. */
   readonly failed: Promise<string>;
   /** As every proxy has them; one of several has a port and a folder of its own. */
   readonly proxySettings: Readonly<Record<string, string>>;
   /** Of the proxy's figures and probes; undefined where its settings have no port for them. */
   operationsUrl(number?: number): string | undefined;
-  /** Proxies and enclaves, in this order; the chain goes on. */
+  /** Relay and proxies, then enclaves; the chain goes on. */
   stopServices(): Promise<void>;
   /** Proxy first, so that nothing is accepted that could not be carried out; the chain last. */
   stop(): Promise<void>;
@@ -151,6 +160,11 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     proxies.push(watched(options, parties, await start()));
     parties.add({ stop: () => proxies[number]?.stop() });
   }
+  const ofRelay = bridges && (await relayService(options, proxySettings));
+  const startRelay = async (): Promise<Service | undefined> =>
+    ofRelay && watched(options, parties, await startService(ofRelay));
+  let relay = await startRelay();
+  parties.add({ stop: () => relay?.stop() });
   if (proxies.length > 1) {
     const ports = (): number[] => proxies.map(({ ready }) => Number(ready["port"]));
     parties.add(await startBalancer(options.ports.proxy, ports));
@@ -188,6 +202,13 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     restartProxy: async (number = 0) => {
       proxies[number] = watched(options, parties, await existingOne(starts, number)());
     },
+    relay: () => {
+      if (relay === undefined) throw new Error(`the ${name} network has no bridges`);
+      return relay;
+    },
+    restartRelay: async () => {
+      relay = await startRelay();
+    },
     failed: parties.failed,
     proxySettings,
     operationsUrl: (number) => {
@@ -195,7 +216,7 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
       return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;
     },
     stopServices: async () => {
-      await Promise.all(proxies.map((one) => one.stop()));
+      await Promise.all([relay?.stop(), ...proxies.map((one) => one.stop())]);
       await Promise.all(enclaves.map(({ service }) => service.stop()));
     },
     stop: () => parties.stop(),
@@ -305,6 +326,21 @@ async function proxyStarts(
     starts.push(() => startService(service));
   }
   return starts;
+}
+
+async function relayService(
+  { folder, relaySettings }: LocalNetworkOptions,
+  settings: Readonly<Record<string, string>>,
+): Promise<Parameters<typeof startService>[0]> {
+  const all = Object.entries({ CLOISTER_RELAY_OPERATIONS_PORT: "0", ...settings });
+  const own = Object.fromEntries(all.filter(([name]) => Object.hasOwn(RELAY_SETTINGS, name)));
+  return {
+    name: "relay",
+    program: "proxy/relay/main.ts",
+    settings: (await relaySettings?.(own)) ?? own,
+    logFile: folder.log("relay"),
+    isReady: (line) => line["msg"] === "relaying",
+  };
 }
 
 function entryOf(

@@ -1,6 +1,7 @@
 /**
- * Two proxies around one Redis, with bridges: one of them takes the steps that money needs. When it is held still past its
- * lease the other goes on, and no deposit is swept twice, whoever was in the middle of it.
+ * Two proxies around one Redis, and the relay of their bridges: one proxy sends what the relay offers. When it is held still
+ * past its lease the other goes on, and no deposit is swept twice, whoever was in the middle of it. A relay that is killed or
+ * held still delays deposits, and no payment.
  */
 import assert from "node:assert/strict";
 import type { BridgeDeposit, Wallet } from "../../shared/client/index.ts";
@@ -73,7 +74,6 @@ describe("bridges of a cluster", function () {
     const first = await deposit(wallet);
     await ended(other, first);
     assert.equal((await sweeps()).length, 1);
-    // Each reads the chain by itself, so the other may say so a block later.
     await ended(number, first);
 
     // In the middle: the leader has sent the second's sweep, and no block has it.
@@ -112,5 +112,32 @@ describe("bridges of a cluster", function () {
       assert.deepEqual([deposits.length, received], [1, String(AMOUNT)]);
       assert.equal(deposits[0]!.transactions.filter(({ what }) => what === "sweep").length, 1);
     }
+  });
+
+  it("a relay that is killed, or held still, delays a deposit and no payment; back again, it sweeps each once", async () => {
+    const wallet = await on.wallet();
+    const before = (await sweeps()).length;
+    const pays = async (): Promise<void> => {
+      const { ticket } = await wallet.deposit(AMOUNT, await on.depositor(AMOUNT));
+      await until("the payment to be confirmed", async () => {
+        const { state } = await on.client.ticket(ticket.ticket_id);
+        return state === "confirmed" || state === "finalized";
+      });
+    };
+    await on.local.relay().kill();
+    const killed = await deposit(wallet);
+    await pays();
+    assert.equal(await stateAt(0, killed.bridgeId), "awaiting_funds", "as it was told last");
+    assert.equal((await sweeps()).length, before);
+    await on.local.restartRelay();
+    await ended(0, killed);
+
+    freeze(on.local.relay().pid);
+    const frozen = await deposit(wallet);
+    await pays();
+    assert.equal((await sweeps()).length, before + 1);
+    thaw();
+    await ended(0, frozen);
+    assert.equal((await sweeps()).length, before + 2);
   });
 });

@@ -90,13 +90,15 @@ describe("the operator's incidents (needs prometheus, and to be root for a disk 
       },
     );
     ends.push(() => on.stop());
-    prometheus = await startPrometheus(operations.map((port) => `127.0.0.1:${String(port)}`));
+    const relays = Number(on.local.relay().ready["operations_port"]);
+    await writeFile(path.join(etc, "relay.env"), `CLOISTER_RELAY_OPERATIONS_PORT=${String(relays)}\n`);
+    prometheus = await startPrometheus([...operations, relays].map((port) => `127.0.0.1:${String(port)}`));
     ends.push(() => prometheus.stop());
     await on.chain.send("anvil_setBalance", [guardian.address, "0xde0b6b3a7640000"]);
     cases = incidents({ on, node: node!, limits, disk, guardian });
-    await until("both proxies to be scraped", async () => {
+    await until("both proxies and the relay to be scraped", async () => {
       const found = await prometheus.query("up == 1");
-      return found.length === 2;
+      return found.length === 3;
     });
   });
   after(async () => {

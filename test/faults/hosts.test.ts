@@ -31,7 +31,7 @@ describe("faults/hosts", function () {
     mark = path.join(folder, "mark");
     const host = path.join(folder, "host.mjs");
     await writeFile(host, HOST);
-    reserve = new Reserve({ host, main: mark, attester: "", altchain: "", exchange: "", folder });
+    reserve = new Reserve({ host, main: mark, relay: "", attester: "", altchain: "", exchange: "", folder });
   });
   afterEach(async () => {
     await reserve.close();

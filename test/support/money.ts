@@ -28,7 +28,7 @@ import { createIndexer, type Indexer } from "../../proxy/api/merkle/indexer.ts";
 import type { ChainDataStore, StoredRoot } from "../../proxy/base/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
-import { embeddedStores } from "../../proxy/base/store/instance.ts";
+import { embeddedStores, type InstanceStores } from "../../proxy/base/store/instance.ts";
 import type { TicketStore } from "../../proxy/base/store/ticket-store.ts";
 import type { TicketRecord } from "../../proxy/base/store/tickets.ts";
 import type { Errands } from "../../proxy/base/chain/errands.ts";
@@ -162,8 +162,8 @@ export class SigningLink implements EnclaveLink {
 /** What a process has in memory; `Money.restart` throws it away and begins again on the same folder. */
 interface Running {
   readonly database: Database;
+  readonly stores: InstanceStores;
   readonly data: ChainDataStore;
-  readonly store: TicketStore;
   readonly indexer: Indexer;
   readonly tickets: Tickets;
   readonly sequencer: Sequencer;
@@ -283,8 +283,12 @@ export class Money {
   get database(): Database {
     return this.#running.database;
   }
+  /** Of now: a restart opens others. */
+  get stores(): InstanceStores {
+    return this.#running.stores;
+  }
   get store(): TicketStore {
-    return this.#running.store;
+    return this.stores.tickets;
   }
   get indexer(): Indexer {
     return this.#running.indexer;
@@ -307,7 +311,8 @@ export class Money {
   #open(): Running {
     const database = openDatabase(this.folder);
     const data = openChainDataStore(database);
-    const store = embeddedStores(database).tickets;
+    const stores = embeddedStores(database);
+    const { lease, tickets: store } = stores;
     const indexer = createIndexer(this.chain, this.pool, data, SILENT, {
       deploymentBlock: this.deploymentBlock,
       pollIntervalMs: 40,
@@ -323,7 +328,7 @@ export class Money {
         tokens: this.tokens,
         attestor: this.attestor,
         store,
-        lease: embeddedStores(database).lease,
+        lease,
         data,
         tree: indexer.tree,
         sync: () => indexer.sync(),
@@ -335,7 +340,7 @@ export class Money {
       },
       this.options,
     );
-    return { database, data, store, indexer, tickets, sequencer };
+    return { database, data, stores, indexer, tickets, sequencer };
   }
 
   /** Starts indexer and sequencer; the wallet gets its coins. */

@@ -1,7 +1,8 @@
 /**
  * Bridge requests: terms are put together from the settings and the caller's own keys, the address follows from them,
- * and what becomes of it is asked of the book. Nothing here holds a key, and no state is kept but the request itself.
+ * and what becomes of it is what the relay tells. Nothing here holds a key, and no state is kept but the request itself.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type {
   BridgeAddress,
@@ -22,10 +23,12 @@ import { invalidField } from "../../base/http/parse.ts";
 import { refuseSwitchedOff } from "../../base/http/routes.ts";
 import type { Owner } from "../../base/http/state.ts";
 import { maySee } from "../payments/tickets.ts";
+import type { Finding } from "../status/status.service.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { BridgeStore, Opening } from "../../base/store/bridges.ts";
-import type { Book, BurnDesk } from "../../base/bridge/requests.ts";
+import type { RelayStore, SignedOutcome } from "../../base/store/relay.ts";
 import { bridgeFees, type BridgeFees } from "../../base/bridge/bridge-fees.ts";
+import { unseenStatus } from "../../base/bridge/unseen-status.ts";
 import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 import type { BridgeView, VenueFee } from "./bridge.view.ts";
 import { ExchangeUnreachable, type Exchange } from "../../base/bridge/exchange.ts";
@@ -36,12 +39,11 @@ export interface BridgesParts {
   readonly terms: Terms;
   readonly view: BridgeView;
   readonly store: BridgeStore;
-  readonly book: Book;
+  readonly relay: Pick<RelayStore, "told" | "standing" | "sign" | "signed" | "follow">;
   readonly pool: Pick<Pool, "isAsset">;
   readonly fees: Pick<Fees, "rulesFor">;
-  /** Undefined where no exchange is configured, and so for the desk of the other blockchain. */
+  /** Undefined where none is configured. */
   readonly exchange: Exchange | undefined;
-  readonly desk: BurnDesk | undefined;
   /** What the ways take, as far as it is known now. */
   readonly venueFees: (record: BridgeRecord) => Promise<readonly VenueFee[]>;
   /** Milliseconds since 1970. */
@@ -51,6 +53,11 @@ export interface BridgesParts {
 const DAY_MS = 86_400_000;
 const FULL_RETRY_SECS = 3_600;
 const VENUE_RETRY_SECS = 15;
+/** How long a caller waits for what the relay says of a signed burn, and how often it is looked for. */
+const ANSWER_MS = 10_000;
+const LOOK_MS = 100;
+/** A relay that has said nothing for so long is told of: it does so every few seconds. */
+const SILENT_MS = 30_000;
 const NO_FEES: BridgeFees = { service: 0n, developer: 0n, isCapped: false };
 
 export type Bridges = ReturnType<typeof createBridges>;
@@ -60,7 +67,7 @@ export interface Made {
 }
 
 export function createBridges(parts: BridgesParts) {
-  const { settings, terms, view, store, book, pool, fees, exchange, desk, venueFees, now } = parts;
+  const { settings, terms, view, store, relay, pool, fees, exchange, venueFees, now } = parts;
   const { limits } = settings;
   const watchUntil = (): number => now() + limits.watchDays * DAY_MS;
 
@@ -71,14 +78,14 @@ export function createBridges(parts: BridgesParts) {
       id: uuid(),
       owner,
       ...planned,
-      since: { ...book.heads() },
+      since: { ...(await relay.standing())?.heads },
       createdAt: now(),
       watchUntil: watchUntil(),
     };
     const opening = opened(await store.make(draft, limits));
     const { record } = opening;
     const [taken, estimates] = await Promise.all([feesOf(record), venueFees(record)]);
-    const { state } = book.progressOf(record);
+    const { state } = await statusOf(record);
     return { isNew: opening.kind === "new", address: view.address(record, state, taken, estimates) };
   }
 
@@ -134,7 +141,23 @@ export function createBridges(parts: BridgesParts) {
       );
   }
 
-  const statusOf = (record: BridgeRecord): BridgeStatus => view.status(record, book.progressOf(record));
+  /** As the relay told of it last. Its watch is prolonged by asking, of which the relay need not say anything. */
+  async function statusOf(record: BridgeRecord): Promise<BridgeStatus> {
+    const [told] = await relay.told([record.id]);
+    const unseen = unseenStatus(record);
+    return { ...(told ?? unseen), watched_until: unseen.watched_until };
+  }
+
+  /** Undefined: the relay has not looked at it yet. It does so when it is back. */
+  async function answerOf(id: string, transaction: string): Promise<SignedOutcome | undefined> {
+    const until = now() + ANSWER_MS;
+    while (now() < until) {
+      const found = await relay.signed(id);
+      if (found?.transaction === transaction && found.outcome !== undefined) return found.outcome;
+      await sleep(LOOK_MS);
+    }
+    return undefined;
+  }
 
   return {
     async fromEvm(owner: Owner, request: BridgeInRequest): Promise<Made> {
@@ -190,13 +213,25 @@ export function createBridges(parts: BridgesParts) {
       owner: Owner,
       { bridge_id, transaction }: Extract<BridgeDepositRequest, { bridge_id: string }>,
     ): Promise<BridgeStatus> {
-      if (desk === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+      if (settings.altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
       const record = await find(owner, { id: bridge_id });
-      if (!(await desk.submit(record, Uint8Array.from(Buffer.from(transaction, "base64")))))
-        throw new ApiError(
-          "BRIDGE_STATE",
-          "this request does not wait for that signature (any more); see its status",
-        );
+      await relay.sign(record.id, transaction);
+      switch (await answerOf(record.id, transaction)) {
+        case "sent":
+          break;
+        case "refused":
+          throw new ApiError(
+            "BRIDGE_STATE",
+            "this request does not wait for that signature (any more); see its status",
+          );
+        case "away":
+        case undefined:
+          throw new ApiError(
+            "VENUE_UNAVAILABLE",
+            "the other blockchain did not take the burn yet; ask for its status",
+            { retryAfterSecs: VENUE_RETRY_SECS },
+          );
+      }
       return statusOf(record);
     },
 
@@ -211,26 +246,34 @@ export function createBridges(parts: BridgesParts) {
     /** Of whatever changed, here or at another proxy, on the chains or in the store. */
     onChange(listener: (record: BridgeRecord) => void): () => void {
       const stopStore = store.follow(listener);
-      const stopBook = book.onChange((id) => {
-        store.get(id).then(
+      const tell = (id: string): void =>
+        void store.get(id).then(
           (record) => {
             if (record !== undefined) listener(record);
           },
           // What cannot be read now is told with the next change, and stands in the status.
           () => undefined,
         );
+      const stopRelay = relay.follow({
+        told: (ids) => ids.forEach(tell),
+        // Whoever follows the requests is then told of every open one.
+        missed: () => undefined,
       });
       return () => {
         stopStore();
-        stopBook();
+        stopRelay();
       };
     },
     info: () => view.info(),
     /** As its own part of health: payments do not wait for it. */
-    health(): { readonly state: "ok" | "degraded"; readonly ageMs: number; readonly detail?: string } {
-      const away = book.unreachable();
-      if (away.length === 0) return { state: "ok", ageMs: 0 };
-      return { state: "degraded", ageMs: 0, detail: `no answer from ${away.join(", ")}` };
+    async health(): Promise<Finding> {
+      const standing = await relay.standing();
+      if (standing === undefined) return { state: "degraded", ageMs: 0, detail: "no relay has run yet" };
+      const ageMs = Math.max(0, now() - standing.at);
+      if (ageMs > SILENT_MS) return { state: "degraded", ageMs, detail: "the relay says nothing" };
+      const away = standing.unreachable;
+      if (away.length === 0) return { state: "ok", ageMs };
+      return { state: "degraded", ageMs, detail: `no answer from ${away.join(", ")}` };
     },
   };
 }

@@ -1,7 +1,7 @@
-/** Requests and their progress as their owners see them. Everything that an address commits to is in the answer. */
+/** Requests as their owners see them. Everything that an address commits to is in the answer. */
 import { checksumAddress } from "../../../shared/api/checksum.ts";
 import type { BridgeAddress, BridgesInfo } from "../../../shared/api/bridges.ts";
-import type { BridgeState, BridgeStatus } from "../../../shared/api/bridge-status.ts";
+import type { BridgeState } from "../../../shared/api/bridge-status.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import {
   inSalt,
@@ -12,9 +12,9 @@ import {
   type Exit,
   type Lane,
 } from "../../../shared/protocol/host/forwarders.ts";
-import { HOME_CHAIN, type BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Progress, ProgressTransaction } from "../../base/bridge/requests.ts";
+import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { BridgeFees } from "../../base/bridge/bridge-fees.ts";
+import { sentTo } from "../../base/bridge/unseen-status.ts";
 import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 import { laneOf, TOKEN_PROGRAM } from "./terms.ts";
 
@@ -27,13 +27,6 @@ export interface VenueFee {
 export type BridgeView = ReturnType<typeof createBridgeView>;
 
 export function createBridgeView(settings: BridgeSettings) {
-  const ids = new Map<string, number>([
-    [HOME_CHAIN, settings.homeChainId],
-    ...settings.chains.map(({ name, chainId }): [string, number] => [name, chainId]),
-    ...(settings.perpvenue === undefined
-      ? []
-      : [["perpvenue", settings.perpvenue.chain.chainId] as [string, number]]),
-  ]);
   const nameOf = (chainId: bigint): string =>
     settings.chains.find((one) => BigInt(one.chainId) === chainId)?.name ?? `chain-${String(chainId)}`;
   const shownLane = (lane: Lane) => ({
@@ -44,9 +37,6 @@ export function createBridgeView(settings: BridgeSettings) {
     domain: lane.domain,
     minimum: String(lane.minimum),
     fee_ceiling: String(lane.feeCeiling),
-  });
-  const shownTransaction = ({ chain, hash, what }: ProgressTransaction) => ({
-    ...{ chain, chain_id: ids.get(chain) ?? null, hash, what },
   });
 
   function estimatedSecs({ way }: BridgeRecord): number {
@@ -73,7 +63,7 @@ export function createBridgeView(settings: BridgeSettings) {
         venue: way.venue,
         direction: way.direction,
         state,
-        address: mainAddress(record),
+        address: sentTo(record),
         asset: checksumAddress(home.asset),
         minimum: String(home.minimum),
         fee_ceiling: String(home.feeCeiling),
@@ -104,44 +94,6 @@ export function createBridgeView(settings: BridgeSettings) {
         estimated_secs: estimatedSecs(record),
         watched_until: new Date(record.watchUntil).toISOString(),
         created_at: new Date(record.createdAt).toISOString(),
-      };
-    },
-
-    status(record: BridgeRecord, progress: Progress): BridgeStatus {
-      const deposits = progress.deposits.map(({ state, amount, chain, transactions, leafIndex }) => ({
-        state,
-        amount: amount === undefined ? null : String(amount),
-        chain,
-        transactions: transactions.map(shownTransaction),
-        leaf_index: leafIndex ?? null,
-      }));
-      const shown = deposits.findLast(({ state }) => state === progress.state);
-      return {
-        bridge_id: record.id,
-        venue: record.way.venue,
-        direction: record.way.direction,
-        state: progress.state,
-        address: mainAddress(record),
-        amount: shown?.amount ?? null,
-        received: String(progress.received),
-        credited: String(progress.credited),
-        refunded: String(progress.refunded),
-        deposits,
-        transactions: distinct(deposits.flatMap(({ transactions }) => transactions)),
-        reason:
-          progress.reason === undefined ? null : { code: progress.reason.code, text: progress.reason.detail },
-        next: { text: progress.next.text, by: secsToTime(progress.next.by) },
-        without_help: progress.withoutHelp,
-        refundable_at: secsToTime(progress.refundableAt),
-        watched_until: new Date(record.watchUntil).toISOString(),
-        sign:
-          progress.sign === undefined
-            ? null
-            : {
-                transaction: progress.sign.transaction,
-                expires_after_slot: progress.sign.expiresAfterSlot,
-              },
-        error: progress.error === undefined ? null : { ...progress.error },
       };
     },
 
@@ -227,19 +179,3 @@ const shownExit = ({ messenger, domain, recipient, caller, hook }: Exit) => ({
   ...{ messenger: checksumAddress(messenger), domain, recipient, caller },
   hook: toHex(hook),
 });
-
-/** Where a user sends. */
-function mainAddress({ address, way }: BridgeRecord): string {
-  return way.kind === "from-altchain" ? way.tokenAccount : checksumAddress(address);
-}
-
-const secsToTime = (secs: number | undefined): string | null =>
-  secs === undefined ? null : new Date(Math.ceil(secs) * 1000).toISOString();
-
-/** Several deposits may have gone on together. */
-function distinct<T extends { readonly chain: string; readonly hash: string; readonly what: string }>(
-  transactions: readonly T[],
-): T[] {
-  const known = new Map(transactions.map((one) => [`${one.chain} ${one.hash} ${one.what}`, one]));
-  return [...known.values()];
-}

@@ -8,7 +8,7 @@ import { createVenueFees } from "./venue-fees.ts";
 
 export type OpenBridgesParts = Pick<
   BridgesParts,
-  "settings" | "store" | "book" | "pool" | "fees" | "desk" | "now"
+  "settings" | "store" | "relay" | "pool" | "fees" | "now"
 > & { readonly poolAddress: Address };
 
 export function openBridges({ poolAddress, ...parts }: OpenBridgesParts): Bridges {

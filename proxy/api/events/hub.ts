@@ -54,7 +54,7 @@ export interface Reading {
 export interface BridgeFeed {
   onChange(listener: (record: BridgeRecord) => void): () => void;
   openOf(owner: Owner): Promise<readonly BridgeRecord[]>;
-  statusOf(record: BridgeRecord): BridgeStatus;
+  statusOf(record: BridgeRecord): Promise<BridgeStatus>;
 }
 
 export interface HubOptions {
@@ -186,7 +186,7 @@ export function createHub(
     }
     if (bridges !== undefined && wants(reader, "bridge")) {
       for (const record of await bridges.openOf(owner))
-        if (reader.news?.has(record.id) !== true) frames.push(bridgeFrame(bridges, record));
+        if (reader.news?.has(record.id) !== true) frames.push(await bridgeFrame(bridges, record));
     }
     if (reader.phase === "ended") return;
     if (frames.length > 0) write(reader, Buffer.concat(frames));
@@ -403,8 +403,8 @@ export function createHub(
   };
 }
 
-function bridgeFrame(bridges: BridgeFeed, record: BridgeRecord): Buffer {
-  return frameOf({ kind: "bridge", id: undefined, data: bridges.statusOf(record) });
+async function bridgeFrame(bridges: BridgeFeed, record: BridgeRecord): Promise<Buffer> {
+  return frameOf({ kind: "bridge", id: undefined, data: await bridges.statusOf(record) });
 }
 
 function wants({ subscription }: Pick<Reader, "subscription">, kind: EventKind): boolean {

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../../base/logging.ts";
 import { KEEP_MS } from "../../base/store/idempotency.ts";
-import { LeaseLost, type Fence } from "../../base/store/sequencer-lease.ts";
+import { LeaseLost, type Fence } from "../../base/store/lease.ts";
 import type { TicketStore } from "../../base/store/ticket-store.ts";
 import { DAY_MS, dayOf, type UsageStore } from "../../base/store/usage.ts";
 

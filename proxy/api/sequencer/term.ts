@@ -7,7 +7,7 @@ import type { Attestor } from "../enclave-link/attestor.ts";
 import type { Logger } from "../../base/logging.ts";
 import type { Metrics } from "../../base/observe/metrics.ts";
 import type { ChainDataStore } from "../../base/store/chain-data.ts";
-import type { SequencerLease } from "../../base/store/sequencer-lease.ts";
+import type { Lease } from "../../base/store/lease.ts";
 import type { TicketStore, TicketWrites } from "../../base/store/ticket-store.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Blockage } from "./blockage.ts";
@@ -23,7 +23,7 @@ export interface SequencerParts {
   readonly tokens: Tokens;
   readonly attestor: Attestor;
   readonly store: TicketStore;
-  readonly lease: SequencerLease;
+  readonly lease: Lease;
   readonly data: ChainDataStore;
   readonly tree: TreeView & { frontier(leafCount: number): Field[] };
   /** Brings `data` to the chain's head. */

@@ -3,7 +3,7 @@ import type { Disagreements } from "../enclave-link/disagreements.ts";
 import type { ConnectionCap } from "../../base/http/connection-cap.ts";
 import type { Limits } from "../../base/limits/limits.ts";
 import type { Indexer } from "../merkle/indexer.ts";
-import type { BridgeFigures, Snapshot } from "../../base/observe/metrics.ts";
+import type { Snapshot } from "../../base/observe/metrics.ts";
 import type { Prices } from "../../base/prices/prices.ts";
 import type { BalanceWatch } from "../sequencer/balance-watch.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
@@ -20,15 +20,12 @@ export interface SnapshotParts {
   readonly disk: Pick<DiskWatch, "room">;
   readonly cap: Pick<ConnectionCap, "open">;
   readonly disagreements: Pick<Disagreements, "open">;
-  /** Undefined where bridges are off. */
-  readonly bridges: { snapshot(): BridgeFigures } | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export function createSnapshots(parts: SnapshotParts): () => Snapshot {
-  const { sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, disagreements, bridges, now } =
-    parts;
+  const { sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, disagreements, now } = parts;
   return () => {
     const { queue, hasLease, blockedBy, lastTurnAt, callsInFlight } = sequencer.state();
     const index = indexer.state();
@@ -51,7 +48,6 @@ export function createSnapshots(parts: SnapshotParts): () => Snapshot {
       disk: disk.room(),
       disagreements: disagreements.open(),
       warnings: prices.warnings().length,
-      bridges: bridges?.snapshot(),
     };
   };
 }

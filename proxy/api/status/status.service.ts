@@ -46,7 +46,7 @@ export interface StatusParts {
   readonly threshold: () => Promise<number>;
   readonly checks: HealthChecks;
   /** Undefined where bridges are off. How they fare is said beside the rest: payments do not depend on it. */
-  readonly bridges?: { info(): BridgesInfo; health(): Finding } | undefined;
+  readonly bridges?: { info(): BridgesInfo; health(): Promise<Finding> } | undefined;
   /** What the operator should look at and no caller needs to wait for. No upstream text. */
   readonly warnings?: () => readonly string[];
   readonly randomBytes: (length: number) => Uint8Array;
@@ -104,7 +104,9 @@ export function createStatus(parts: StatusParts): Status {
       );
       const noted = warnings();
       const besides = {
-        ...(bridges === undefined ? {} : { bridges: shownFinding(bridges.health()) }),
+        ...(bridges === undefined
+          ? {}
+          : { bridges: shownFinding(await withDeadline(() => bridges.health())) }),
         ...(noted.length === 0 ? {} : { warnings: [...noted] }),
       };
       if (findings.every(([, { state }]) => state === "ok")) return { status: "ok", ...besides };

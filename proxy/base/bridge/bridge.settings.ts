@@ -26,12 +26,15 @@ const foreignKey = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, "base58 of 
 const bounds = { minimum: amount, feeCeiling: amount };
 const estimatedSecs = z.int().min(1).max(604_800);
 
+/** About. */
+const blockSecs = z.number().positive().max(3_600).default(12);
+
 /** How another EVM chain is reached, and who pays for what we send there. */
 const evmChain = {
   chainId,
   rpcUrl: url,
   confirmations: z.int().min(1).max(10_000),
-  blockSecs: z.number().positive().max(3_600).default(12),
+  blockSecs,
   transmitter: address,
   token: address,
   senderKeyFile: path,
@@ -42,7 +45,7 @@ const shape = z.strictObject({
   /** Of the vault behind each address; with the factory all that CREATE2 takes beside the terms. */
   vaultCodeHash: hash,
   collector: address,
-  home: z.strictObject({ domain: uint32, messenger: address, transmitter: address }),
+  home: z.strictObject({ domain: uint32, messenger: address, transmitter: address, blockSecs }),
   assets: z.array(z.strictObject({ asset: address, ...bounds })).min(1),
   chains: z
     .array(
@@ -115,8 +118,8 @@ export type BridgeChain = Read["chains"][number];
 /** What the rest of the configuration has to say to it. */
 export interface BridgeHome {
   readonly chainId: number;
-  /** Only the gas wallet may take the fees of a sweep. */
-  readonly gasWallet: Address;
+  /** It alone may take the fees of a sweep. Undefined where it is not known: the proxies look at it. */
+  readonly gasWallet: Address | undefined;
   readonly assets: readonly { readonly address: Address; readonly decimals: number }[];
 }
 
@@ -152,7 +155,7 @@ function faultsOf(read: Read, { chainId: homeId, gasWallet, assets }: BridgeHome
   const { chains, perpvenue, altchain } = read;
   const faults: string[] = [];
   const fault = (text: string): void => void faults.push(text);
-  if (read.collector !== gasWallet)
+  if (gasWallet !== undefined && read.collector !== gasWallet)
     fault("collector must be the gas wallet's address: nobody else's fees could be taken");
 
   const decimals = new Map(assets.map((asset) => [asset.address, asset.decimals]));

@@ -4,7 +4,6 @@
  * remembered here beyond its bytes.
  */
 import type { Address } from "../../../shared/protocol/brands.ts";
-import type { IndexedBlock } from "../store/chain-data.ts";
 
 export interface Errand {
   readonly to: Address;
@@ -14,15 +13,20 @@ export interface Errand {
   readonly label: string;
 }
 
+/** By its number, which is all that an errand's source asks of it. */
+export interface ErrandTip {
+  readonly number: number;
+}
+
 /** Where errands come from. */
 export interface Errands {
   /**
    * The next one, given the newest block, which has all that was sent before. Asked in every turn, so it answers from what
    * it knows. What it answered may have to wait for payments, and is asked for anew then.
    */
-  next(tip: IndexedBlock): Promise<Errand | undefined>;
+  next(tip: ErrandTip): Promise<Errand | undefined>;
   /** It has a nonce now. */
   sent(errand: Errand): void;
   /** It would fail on this block, and is not sent. */
-  refused(errand: Errand, tip: IndexedBlock): void;
+  refused(errand: Errand, tip: ErrandTip): void;
 }

@@ -3,18 +3,12 @@
  * Labels come from closed lists, so what is kept stays small whatever callers send, and no developer, address, ticket
  * or path of a caller can get in. Whoever reads the figures learns how much is done here, and for nobody in particular.
  */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import {
-  BRIDGE_STATES,
-  BRIDGE_VENUES,
-  type BridgeState,
-  type BridgeVenue,
-} from "../../../shared/api/bridge-status.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { ERROR_CODES, ERRORS, TICKET_ERROR_CODES, type ErrorCode } from "../../../shared/api/errors.ts";
 import type { TicketErrorCode } from "../../../shared/api/errors.ts";
 import type { EnclaveRequest } from "../../../shared/protocol/enclave-messages.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
+import { counter, gauge, histogram, registered, show, type FiguresOf, type FigureTable } from "./figures.ts";
 
 /** What stands for a value that is in no list. */
 const OTHER = "other";
@@ -97,25 +91,10 @@ const WAYS = ["attested", "proved"] as const;
 /** `aside`: a token refused its recipient. */
 const CLAIM_STATES = ["waiting", "aside"] as const;
 
-/** `sweep`: into a note, or on to the other side. */
-const BRIDGE_EVENTS = ["arrival", "sweep", "refund"] as const;
-
 const ANSWER_SECS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const TICKET_SECS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900, 3600];
 const BATCH_SIZES = [0, 1, 2, 4, 8, 16, 32, 64];
 const GAS = [50_000, 100_000, 150_000, 200_000, 250_000, 300_000, 400_000, 600_000, 1_000_000, 2_000_000];
-
-type Labels = Readonly<Record<string, readonly string[]>>;
-interface Spec {
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  readonly labels: Labels;
-  readonly buckets?: readonly number[];
-}
-const counter = (help: string, labels: Labels = {}) => ({ type: "counter", help, labels }) as const;
-const gauge = (help: string, labels: Labels = {}) => ({ type: "gauge", help, labels }) as const;
-const histogram = (help: string, buckets: readonly number[], labels: Labels = {}) =>
-  ({ type: "histogram", help, labels, buckets }) as const;
 
 /** All there is besides the runtime's own (`process_*`, `nodejs_*`). A label may also say `other`. */
 export const METRICS = {
@@ -225,31 +204,13 @@ export const METRICS = {
     use: REDIS_USES,
   }),
 
-  cloister_bridge_requests: gauge("Open bridge requests by what was last seen of them", {
-    venue: BRIDGE_VENUES,
-    state: BRIDGE_STATES,
-  }),
-  cloister_bridge_events_total: counter("What the chains have shown of open bridge requests", {
-    event: BRIDGE_EVENTS,
-  }),
-  cloister_bridge_oldest_waiting_seconds: gauge(
-    "Age of the oldest deposit that neither its user nor the refund clock holds up, 0 when there is none",
-  ),
-  cloister_bridge_unreachable: gauge("Chains and venues of the bridges that do not answer"),
-
   cloister_data_folder_free_bytes: gauge("Room on the data folder's disk for the proxy's user"),
   cloister_data_folder_size_bytes: gauge("Size of the data folder's disk"),
 
   cloister_warnings: gauge("Sentences in the warnings of /health"),
-} as const satisfies Readonly<Record<string, Spec>>;
+} as const satisfies FigureTable;
 
-type Figures = {
-  readonly [Name in keyof typeof METRICS]: {
-    readonly counter: Counter;
-    readonly gauge: Gauge;
-    readonly histogram: Histogram;
-  }[(typeof METRICS)[Name]["type"]];
-};
+type Figures = FiguresOf<typeof METRICS>;
 
 export type CapReached = (typeof CAPS)[number];
 export type OpenState = (typeof OPEN_STATES)[number];
@@ -283,17 +244,6 @@ export interface PoolBrakes {
   readonly assets: readonly AssetBrakes[];
 }
 
-export type BridgeEvent = (typeof BRIDGE_EVENTS)[number];
-export interface BridgeFigures {
-  readonly requests: readonly {
-    readonly venue: BridgeVenue;
-    readonly state: BridgeState;
-    readonly count: number;
-  }[];
-  readonly oldestWaitingSecs: number;
-  readonly unreachable: number;
-}
-
 /** What is read when somebody asks, rather than counted when it happens. Must not throw and asks nobody. */
 export interface Snapshot {
   /** Undefined where another proxy submits. */
@@ -318,15 +268,12 @@ export interface Snapshot {
   /** Of verifiers, that are open. */
   readonly disagreements: number;
   readonly warnings: number;
-  /** Undefined where bridges are off. */
-  readonly bridges: BridgeFigures | undefined;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics() {
-  const registry = new Registry();
-  const figures = register(registry);
+  const { figures, text, ...registry } = registered(METRICS);
   const requests = countRequests(figures);
   let read: (() => Snapshot) | undefined;
 
@@ -337,7 +284,6 @@ export function createMetrics() {
   for (const code of ERROR_CODES) figures.cloister_http_refusals_total.inc({ code, policy: NONE }, 0);
   for (const by of CAPS) figures.cloister_connections_refused_total.inc({ by }, 0);
   for (const kind of KIND_NAMES) figures.cloister_tickets_accepted_total.inc({ kind }, 0);
-  for (const event of BRIDGE_EVENTS) figures.cloister_bridge_events_total.inc({ event }, 0);
 
   return {
     request: requests.count,
@@ -386,31 +332,18 @@ export function createMetrics() {
       figures.cloister_enclave_seconds.observe({ enclave, request }, secs);
     },
 
-    bridge: (event: BridgeEvent) => figures.cloister_bridge_events_total.inc({ event }),
-
     /** Reads the snapshot, once its parts are put together. */
     observe(by: () => Snapshot) {
       read = by;
     },
-    /** Adds the runtime's own figures: memory, processor, delay of the event loop. */
-    watchProcess: () => collectDefaultMetrics({ register: registry }),
+    ...registry,
     /** In Prometheus' text format. */
     text() {
       requests.pour();
       if (read !== undefined) showSnapshot(figures, read());
-      return registry.metrics();
+      return text();
     },
-    contentType: registry.contentType,
   };
-}
-
-function register(registry: Registry): Figures {
-  const made = Object.entries<Spec>(METRICS).map(([name, { type, help, labels, buckets = [] }]) => {
-    const base = { name, help, labelNames: Object.keys(labels), registers: [registry] };
-    if (type === "histogram") return [name, new Histogram({ ...base, buckets: [...buckets] })];
-    return [name, type === "counter" ? new Counter(base) : new Gauge(base)];
-  });
-  return Object.fromEntries(made) as Figures;
 }
 
 /**
@@ -472,15 +405,6 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
   show(figures.cloister_verifier_disagreements, now.disagreements);
   show(figures.cloister_warnings, now.warnings);
   showBrakes(figures, now.brakes);
-  showBridges(figures, now.bridges);
-}
-
-function showBridges(figures: Figures, bridges: BridgeFigures | undefined): void {
-  show(figures.cloister_bridge_oldest_waiting_seconds, bridges?.oldestWaitingSecs);
-  show(figures.cloister_bridge_unreachable, bridges?.unreachable);
-  figures.cloister_bridge_requests.reset();
-  for (const { venue, state, count } of bridges?.requests ?? [])
-    figures.cloister_bridge_requests.set({ venue, state }, count);
 }
 
 function showBrakes(figures: Figures, brakes: PoolBrakes | undefined): void {
@@ -497,12 +421,6 @@ function showBrakes(figures: Figures, brakes: PoolBrakes | undefined): void {
     claims.set({ asset, state: "waiting" }, its.waitingClaims);
     claims.set({ asset, state: "aside" }, its.claimsSetAside);
   }
-}
-
-/** What is not known is absent: a zero would be a figure like any other. */
-function show(figure: Gauge, value: number | bigint | undefined, divisor = 1): void {
-  if (value === undefined) figure.remove();
-  else figure.set(Number(value) / divisor);
 }
 
 const among = (known: readonly string[], value: string): string => (known.includes(value) ? value : OTHER);

@@ -52,6 +52,7 @@ export interface Range {
   readonly isBackward?: boolean;
 }
 
+/** Neither of the two may wait for a commit: a commit may wait for them. */
 export interface Follower {
   /** In order of the writes, once they are durable. A member may come again. */
   named(members: readonly string[]): Promise<void>;

@@ -17,13 +17,14 @@ import { openKeyStore } from "./keys.ts";
 import type { Database } from "./lmdb/database.ts";
 import { openLmdbEngine } from "./lmdb/engine.ts";
 import { openLmdbLiveClaims } from "./lmdb/live-claims.ts";
-import { openSequencerLease } from "./lmdb/sequencer-lease.ts";
+import { openLmdbLease } from "./lmdb/lease.ts";
 import { openPriceStore } from "./prices.ts";
 import { openDurableRedis, type DurableOptions, type DurableRedis } from "./redis/durable.ts";
 import { openRedisEngine } from "./redis/engine.ts";
 import { openRedisLiveClaims } from "./redis/live-claims.ts";
-import { openRedisSequencerLease } from "./redis/sequencer-lease.ts";
-import type { SequencerLease } from "./sequencer-lease.ts";
+import { openRedisLease } from "./redis/lease.ts";
+import { LEASE, RELAY_LEASE, type Lease, type LeaseName } from "./lease.ts";
+import { openRelayStore } from "./relay.ts";
 import { openTicketStore } from "./ticket-store.ts";
 import { openUsageStore } from "./usage.ts";
 
@@ -37,7 +38,12 @@ export function embeddedStores(
   now?: () => number,
 ): InstanceStores {
   const engine = openLmdbEngine(database, onBrokenRecord, now);
-  return storesOver(engine, openLmdbLiveClaims(), openSequencerLease(engine), () => undefined);
+  return storesOver(
+    engine,
+    openLmdbLiveClaims(),
+    (name) => openLmdbLease(engine, name),
+    () => undefined,
+  );
 }
 
 /** Rejects with UnfitRedis, which names the fault, or with StoreUnavailable. */
@@ -48,12 +54,22 @@ export async function sharedStores(options: DurableOptions): Promise<InstanceSto
 export function storesIn(redis: DurableRedis): InstanceStores {
   const engine = openRedisEngine(redis);
   const claims = openRedisLiveClaims(redis, engine);
-  return storesOver(engine, claims, openRedisSequencerLease(redis), () => redis.close());
+  return storesOver(
+    engine,
+    claims,
+    (name) => openRedisLease(redis, name),
+    () => redis.close(),
+  );
 }
 
 export type InstanceStores = ReturnType<typeof storesOver>;
 
-function storesOver(engine: Engine, claims: LiveClaims, lease: SequencerLease, close: () => void) {
+function storesOver(
+  engine: Engine,
+  claims: LiveClaims,
+  lease: (name: LeaseName) => Lease,
+  close: () => void,
+) {
   return {
     keys: openKeyStore(engine),
     apps: openAppStore(engine),
@@ -69,7 +85,9 @@ function storesOver(engine: Engine, claims: LiveClaims, lease: SequencerLease, c
     accounts: openAccountStore(engine),
     dashboardSessions: openDashboardSessionStore(engine),
     appRequests: openAppRequestStore(engine),
-    lease,
+    relay: openRelayStore(engine),
+    lease: lease(LEASE),
+    relayLease: lease(RELAY_LEASE),
     /** Whether something new could be kept now. Throws StoreUnavailable. */
     async check(): Promise<void> {
       await engine.commit({ writes: [["put", "health", "last", String(Date.now())]] });

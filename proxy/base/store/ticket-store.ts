@@ -15,7 +15,7 @@ import {
 } from "./ended-tickets.ts";
 import type { Check, Engine, Write } from "./engine.ts";
 import { numbered, Records, remembering, type Numbered } from "./records.ts";
-import { FENCE, LEASE, LeaseLost, REPORT, type Fence } from "./sequencer-lease.ts";
+import { LEASE, REPORT, writeUnder, type Fence } from "./lease.ts";
 import { firstStatus, isInVain, isOver, isSameOwner, isUnderWay } from "./ticket-states.ts";
 import {
   outgoingForm,
@@ -157,17 +157,8 @@ export function openTicketStore(engine: Engine) {
     return [...writes, ...sums.writes()];
   }
 
-  /** `checks` come after the lease's. Whether they hold; nothing was written when not. */
-  async function write(
-    fence: Fence,
-    writes: readonly Write[],
-    checks: readonly Check[] = [],
-  ): Promise<boolean> {
-    const fenced: Check[] = [["is", LEASE, FENCE, String(fence)], ...checks];
-    const committed = await engine.commit({ checks: fenced, writes, thoughFull: true });
-    if (!committed.done && committed.failed === 0) throw new LeaseLost();
-    return committed.done;
-  }
+  const write = (fence: Fence, writes: readonly Write[], checks?: readonly Check[]): Promise<boolean> =>
+    writeUnder({ engine, lease: LEASE, fence }, writes, checks);
 
   async function outgoing(): Promise<Outgoing[]> {
     // Every one of them, or none: one that is left out would have its nonce used again.

@@ -10,7 +10,7 @@ import { operationOf, type FeeOperation } from "../../../shared/protocol/host/fe
 import { readSignals } from "../../../shared/protocol/host/statements.ts";
 import type { Engine, Write } from "./engine.ts";
 import type { EndedState } from "./ended-tickets.ts";
-import { FENCE, LEASE, LeaseLost, type Fence } from "./sequencer-lease.ts";
+import { LEASE, writeUnder, type Fence } from "./lease.ts";
 import type { UnplacedTicket } from "./tickets.ts";
 import { storedOperation } from "./values.ts";
 
@@ -107,12 +107,8 @@ export function openUsageStore(engine: Engine) {
       const [developerId, at] = [developerOf(member), numberOfDay(member.slice(0, DAY_LENGTH))];
       const table = tableOf(developerId, at);
       const fields = [...(await engine.all(table)).keys()];
-      const committed = await engine.commit({
-        checks: [["is", LEASE, FENCE, String(fence)]],
-        writes: [...fields.map((field): Write => ["drop", table, field]), ["unrank", DAYS, at, member]],
-        thoughFull: true,
-      });
-      if (!committed.done) throw new LeaseLost();
+      const gone = fields.map((field): Write => ["drop", table, field]);
+      await writeUnder({ engine, lease: LEASE, fence }, [...gone, ["unrank", DAYS, at, member]]);
       return true;
     },
   };

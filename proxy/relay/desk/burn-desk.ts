@@ -12,10 +12,9 @@ import { recentBlock, sendTransaction, type RecentBlock } from "../../../shared/
 import { payForBurn, type AltchainKey } from "../../../shared/altchain/signing.ts";
 import { parseAltchainAddress, type AltchainToken } from "../../../shared/altchain/token.ts";
 import { paddedAddress } from "../../../shared/protocol/host/forwarders.ts";
-import { ApiError } from "../../base/http/errors.ts";
 import type { Logger } from "../../base/logging.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { BurnDesk } from "../../base/bridge/requests.ts";
+import type { BurnDesk } from "../requests.ts";
 import type { WatchingBook } from "../chain-book.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { FeeTable } from "./steps.ts";
@@ -138,29 +137,24 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
   return {
     async submit({ id }, transaction) {
       const held = heldBy(id);
-      if (held === undefined) return false;
+      if (held === undefined) return "refused";
       const encoded = Buffer.from(transaction).toString("base64");
       try {
         const signature = await sendTransaction(node, await payForBurn(encoded, held.burn, feePayer));
         logger.info({ bridge: id, signature }, "a burn on the other blockchain is sent");
-        return true;
+        return "sent";
       } catch (error) {
-        if (!(error instanceof AltchainRefusal)) {
-          // It may be that the chain has taken the block back, and would take no burn with it any more.
-          block = undefined;
-          throw new ApiError(
-            "VENUE_UNAVAILABLE",
-            "the other blockchain did not take the burn; ask for its status",
-            {
-              cause: error,
-            },
+        if (error instanceof AltchainRefusal) {
+          logger.warn(
+            { bridge: id, code: error.code },
+            "a burn was given back signed that is not the one asked for",
           );
+          return "refused";
         }
-        logger.warn(
-          { bridge: id, code: error.code },
-          "a burn was given back signed that is not the one asked for",
-        );
-        return false;
+        logger.warn({ bridge: id, err: error }, "the other blockchain did not take a burn");
+        // It may be that the chain has taken the block back, and would take no burn with it any more.
+        block = undefined;
+        return "away";
       }
     },
     start() {

@@ -1,5 +1,5 @@
 /**
- * Steps on the pool's chain, as errands of the sequencer: one at a time, in its line of nonces. Kinds take turns, so that a
+ * Steps on the pool's chain, as errands for whoever submits: one at a time. Kinds take turns, so that a
  * crowd of one never holds up the others for long; sweeps go many in a call.
  */
 import type { Logger } from "../../base/logging.ts";
@@ -13,8 +13,6 @@ export interface HomeLineParts extends SweepParts {
   readonly contracts: CalledContracts;
   /** Steps that are needed on the pool's chain as of its newest block that was looked at. */
   readonly steps: () => readonly Step[];
-  /** That block's number; undefined before the first. */
-  readonly tip: () => number | undefined;
   readonly refusals: RefusalBackoff;
   readonly logger: Logger;
 }
@@ -75,8 +73,6 @@ export function createHomeLine(parts: HomeLineParts): Errands {
 
   return {
     async next(tip) {
-      // What was sent before is in the sequencer's newest block: who has not looked at it yet would send it once more.
-      if ((parts.tip() ?? -1) < tip.number) return undefined;
       const steps = parts.steps().filter(({ key }) => !refusals.isHeld(key, tip.number));
       for (const kind of order) {
         const offer = await offerOf(steps, kind, tip.number);

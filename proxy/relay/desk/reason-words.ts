@@ -1,6 +1,6 @@
 /** What is said of each reason why money waits: what it is, and what follows. Nobody else's text is in it. */
 import type { BridgeReason } from "../../../shared/api/bridge-status.ts";
-import type { Wait } from "../../base/bridge/requests.ts";
+import type { Wait } from "../requests.ts";
 
 export type Said = Exclude<BridgeReason, "AMOUNT_TOO_SMALL" | "CREDIT_REFUSED">;
 

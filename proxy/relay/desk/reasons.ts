@@ -3,7 +3,7 @@
  * worker from its next step, and is gone with it.
  */
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Wait } from "../../base/bridge/requests.ts";
+import type { Wait } from "../requests.ts";
 import type { BridgeFacts, Burn, VaultFacts } from "../fold/facts.ts";
 import { FAST, SAFE } from "./burn-terms.ts";
 import { gasOf } from "./calls.ts";

@@ -1,7 +1,7 @@
 /**
- * Takes every step that a request's money needs, as long as this proxy has the sequencer's lease: on the pool's chain in
- * the sequencer's line, on each other chain in a line of its own. It keeps no record of what it did; what is needed is read
- * from the chains each time, so a crash, a second proxy or a reorganisation changes nothing but the time.
+ * Takes every step that a request's money needs, as long as this relay has the lease: on the pool's chain by what it offers
+ * to whoever submits, on each other chain in a line of its own. It keeps no record of what it did; what is needed is read
+ * from the chains each time, so a crash, a second relay or a reorganisation changes nothing but the time.
  */
 import type { Logger } from "../../base/logging.ts";
 import type { Errands } from "../../base/chain/errands.ts";
@@ -26,7 +26,8 @@ export interface WorkerParts
   readonly home: ServedChain;
   readonly far: readonly FarChain[];
   readonly hasLease: () => boolean;
-  readonly wakeSequencer: () => void;
+  /** Steps on the pool's chain may be needed. */
+  readonly wakeHome: () => void;
   readonly pollIntervalMs: number;
   readonly logger: Logger;
 }
@@ -57,7 +58,7 @@ export function createWorker(parts: WorkerParts) {
     return [...steps.values()];
   }
 
-  /** Said by every proxy, whoever sends. What has nothing to wait for any more has no reason either. */
+  /** Said by every relay, whoever acts. What has nothing to wait for any more has no reason either. */
   const explained = new Set<string>();
   function explain(): void {
     const ids = new Set(live.ids());
@@ -75,7 +76,6 @@ export function createWorker(parts: WorkerParts) {
     ...parts,
     ...{ contracts: home.contracts, refusals },
     steps: () => stepsOn(HOME_CHAIN),
-    tip: () => book.tipOf(HOME_CHAIN)?.number,
   });
   const lines = far.map(({ name, contracts, sender }) =>
     createFarLine({
@@ -91,12 +91,12 @@ export function createWorker(parts: WorkerParts) {
 
   function wake(): void {
     if (!hasLease()) return;
-    parts.wakeSequencer();
+    parts.wakeHome();
     for (const line of lines) line.wake();
   }
 
   return {
-    /** For the sequencer. */
+    /** Steps on the pool's chain. */
     errands,
     /** Of burns from one domain to another, as the attester asks now. */
     attesterFees: (source: number, destination: number) => snapshot.feesOf(source, destination),
@@ -109,7 +109,7 @@ export function createWorker(parts: WorkerParts) {
       // For new blocks, in which nothing of ours need stand; what is done is decided by them alone.
       timer = setInterval(() => {
         explain();
-        if (hasLease()) for (const line of lines) line.wake();
+        wake();
       }, parts.pollIntervalMs);
       wake();
     },

@@ -4,15 +4,7 @@
  * continues what had sent it.
  */
 import type { BridgeState } from "../../../shared/api/bridge-status.ts";
-import type {
-  Entry,
-  Facts,
-  Leaving,
-  Message,
-  Place,
-  Position,
-  ProgressTransaction,
-} from "../../base/bridge/requests.ts";
+import type { Entry, Facts, Leaving, Message, Place, Position, ProgressTransaction } from "../requests.ts";
 
 /** A deposit, and where it stands. */
 export interface DepositTrace {

@@ -3,9 +3,10 @@
  * anybody's help. A pure function, so that every proxy says the same of the same blocks; nothing in it comes from our
  * own record of having done something.
  */
-import type { BridgeReason, BridgeState } from "../../../shared/api/bridge-status.ts";
+import type { BridgeReason } from "../../../shared/api/bridge-status.ts";
+import { withoutHelp } from "../../base/bridge/unseen-status.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Facts, Message, Place, Progress, Trouble, Wait } from "../../base/bridge/requests.ts";
+import type { Facts, Message, Place, Progress, Trouble, Wait } from "../requests.ts";
 import { traceDeposits, isOver, type DepositTrace } from "./deposit-trace.ts";
 
 export interface ProgressOptions {
@@ -38,7 +39,7 @@ export function progressFrom(record: BridgeRecord, facts: Facts, options: Progre
       text: waitOf(shown, facts)?.next ?? usual.text,
       by: waitOf(shown, facts)?.by ?? usual.by,
     },
-    withoutHelp: withoutHelpOf(record, state),
+    withoutHelp: isOver(state) ? "nothing is left to be done" : withoutHelp(record.way),
     refundableAt,
     sign: state === "awaiting_signature" ? facts.sign : undefined,
     ...reasonOf(shown, facts),
@@ -193,13 +194,4 @@ function bridgingWords(inside: Message | undefined, place: Place | undefined): s
     case "delivered":
       return "is delivered; the account is credited next";
   }
-}
-
-function withoutHelpOf({ way }: BridgeRecord, state: BridgeState): string {
-  if (isOver(state)) return "nothing is left to be done";
-  if (way.direction === "out")
-    return "npm run recover with your key sends the money on to the account, or returns it to your note after the timeout";
-  if (way.kind === "from-altchain")
-    return "npm run recover with your key burns what is in the deposit account, delivers it and sweeps it into your note, or pays it to your refund address after the timeout";
-  return "npm run recover with your key burns, delivers and sweeps the money into your note, or pays it to your refund address after the timeout";
 }

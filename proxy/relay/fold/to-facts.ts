@@ -1,6 +1,6 @@
 /** What the chains say of a request, in the words that its progress is made of. */
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Entry, Facts, Leave, Leaving, Message, Place, Position } from "../../base/bridge/requests.ts";
+import type { Entry, Facts, Leave, Leaving, Message, Place, Position } from "../requests.ts";
 import type { Attested } from "../chains/attestations.ts";
 import type { BridgeFacts, Burn, Delivery, Place as Spot, VaultFacts } from "./facts.ts";
 

@@ -50,12 +50,12 @@ export function benchBridges({ runs }: SuiteOptions): Promise<Figures> {
 async function measure(stage: Stage, sub: string, runs: number): Promise<Measured> {
   const { network, folder, bridges, chains, apiKey } = stage;
   const { entry } = network;
-  await network.proxy().stop();
+  await network.relay().stop();
   const beganAt = performance.now();
-  await network.restartProxy();
+  await network.restartRelay();
   const startMs = performance.now() - beganAt;
   await delay(SETTLE_MS);
-  const memory = await memoryOf(network.proxy().pid, folder);
+  const memory = await memoryOf(network.relay().pid, folder);
   const calls = await stage.callsPerBlock(COUNTED_BLOCKS);
 
   const [other] = bridges.chains;

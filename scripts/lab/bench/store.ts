@@ -11,7 +11,8 @@ import type { Engine } from "../../../proxy/base/store/engine.ts";
 import { openKeyStore } from "../../../proxy/base/store/keys.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import { openLmdbEngine } from "../../../proxy/base/store/lmdb/engine.ts";
-import { openSequencerLease } from "../../../proxy/base/store/lmdb/sequencer-lease.ts";
+import { LEASE } from "../../../proxy/base/store/lease.ts";
+import { openLmdbLease } from "../../../proxy/base/store/lmdb/lease.ts";
 import { openTicketStore, type TicketStore } from "../../../proxy/base/store/ticket-store.ts";
 import type { TicketDraft, TicketRecord, TicketStatus } from "../../../proxy/base/store/tickets.ts";
 import { addPayment, openUsageStore, Sums } from "../../../proxy/base/store/usage.ts";
@@ -100,7 +101,7 @@ function draft(n: number): TicketDraft {
 /** Milliseconds a ticket, from its acceptance to its end, and of its removal. */
 async function live(engine: Engine): Promise<{ readonly life: number; readonly removal: number }> {
   const tickets = openTicketStore(engine);
-  const writes = tickets.underLease((await openSequencerLease(engine).take("bench", 60_000)) ?? 0);
+  const writes = tickets.underLease((await openLmdbLease(engine, LEASE).take("bench", 60_000)) ?? 0);
   const batches = Array.from({ length: BATCHES }, (_, i) =>
     Array.from({ length: BATCH }, (_, n) => draft(i * BATCH + n)),
   );

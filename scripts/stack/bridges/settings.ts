@@ -39,7 +39,10 @@ export async function writeBridgeSettings(parties: BridgeParties): Promise<strin
     factory: factory.address,
     vaultCodeHash: factory.vaultCodeHash,
     collector: await collectorOf(folder),
-    home: { domain: DOMAINS.home, messenger: home.messenger, transmitter: home.transmitter },
+    home: {
+      ...{ domain: DOMAINS.home, messenger: home.messenger, transmitter: home.transmitter },
+      blockSecs: blockTimeSecs,
+    },
     assets: [{ asset: home.usdc, ...text(BOUNDS.arrival) }],
     chains: [
       {

@@ -93,10 +93,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ],
   ["shared/client/node/file-storage.ts", uses("node:fs/promises", "../client.ts")],
 
-  [
-    "proxy/api/main.ts",
-    uses("./app.ts", "./payments/payments.service.ts", "../relay/bridging.ts", "../base/store/lmdb/store.ts"),
-  ],
+  ["proxy/api/main.ts", uses("./app.ts", "./payments/payments.service.ts", "../base/store/lmdb/store.ts")],
   ["proxy/api/app.ts", uses("koa", "./payments/payments.routes.ts")],
   [
     "proxy/api/payments/payments.routes.ts",
@@ -111,8 +108,9 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
     uses("../../base/chain/provider.ts", "./tickets.store.ts", "node:crypto"),
   ],
   ["proxy/api/sequencer/tickets.store.ts", uses("../../base/store/store.ts")],
+  ["proxy/relay/main.ts", uses("./relay.ts", "../base/store/store.ts")],
   [
-    "proxy/relay/bridging.ts",
+    "proxy/relay/relay.ts",
     uses("../base/chain/provider.ts", "../../shared/altchain/burn.ts", "./desk/worker.ts"),
   ],
   ["proxy/relay/desk/worker.ts", leaf],
@@ -227,7 +225,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["kms-in-courier", "proxy/api/enclave-link/planted-kms.ts", "@aws-sdk/client-kms"],
   ["kms-in-courier", "scripts/stack/planted-kms.ts", "@aws-sdk/client-kms"],
 
-  ...["api/app.ts", "relay/bridging.ts", "dashboard/app.ts"].map((file): [string, string, string] => [
+  ...["api/app.ts", "relay/relay.ts", "dashboard/app.ts"].map((file): [string, string, string] => [
     "room-base",
     `proxy/base/planted-${file.replace("/", "-")}`,
     `../${file}`,
@@ -237,7 +235,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["room-relay", "proxy/relay/planted-api.ts", "../api/app.ts"],
   ["room-relay", "proxy/relay/desk/planted-dashboard.ts", "../../dashboard/app.ts"],
   ["room-dashboard", "proxy/dashboard/planted-api.ts", "../api/app.ts"],
-  ["room-dashboard", "proxy/dashboard/planted-relay.ts", "../relay/bridging.ts"],
+  ["room-dashboard", "proxy/dashboard/planted-relay.ts", "../relay/relay.ts"],
   ["dashboard-page-alone", "proxy/dashboard/page/planted-server.ts", "../app.ts"],
   ["dashboard-page-alone", "proxy/dashboard/page/planted-store.ts", "../../base/store/store.ts"],
   ["dashboard-page-packages", "proxy/dashboard/page/planted-ethers.ts", "ethers"],

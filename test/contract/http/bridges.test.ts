@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { bridgeRoutes } from "../../../proxy/api/bridge/bridge.routes.ts";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/base/bridge/bridge.settings.ts";
-import type { Book, BurnDesk, Facts } from "../../../proxy/base/bridge/requests.ts";
+import type { Book, BurnDesk, Facts } from "../../../proxy/relay/requests.ts";
 import { closeUnused } from "../../../proxy/relay/closing.ts";
 import { openBridges } from "../../../proxy/api/bridge/open-bridges.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../proxy/relay/fold/progress.ts";
@@ -45,6 +45,8 @@ import {
 } from "../../support/bridges.ts";
 import { temporaryDatabase, testFees } from "../../support/fees.ts";
 import { startDurableRedis } from "../../support/redis.ts";
+import { startRelayDesk } from "../../support/relay-desk.ts";
+import { until } from "../../support/until.ts";
 import { POOL, startEdge, USDC, type Answer, type Edge } from "./edge.ts";
 
 const HEAD = 42;
@@ -131,6 +133,7 @@ for (const [name, openStores] of STORES) {
     let fees: Fees;
     let edge: Edge;
     const facts = new Map<string, Facts>();
+    const listeners = new Set<(id: string) => void>();
     const away: string[] = [];
     let isComplete = true;
     const submitted: Uint8Array[] = [];
@@ -141,7 +144,10 @@ for (const [name, openStores] of STORES) {
         progressFrom(record, facts.get(record.id) ?? { ...NOTHING_SEEN, isComplete }, {
           ...{ timeoutSecs: TIMEOUT_SECS, bridgingSecs: 60, now: Math.floor(edge.now() / 1000) },
         }),
-      onChange: () => () => undefined,
+      onChange(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
       isComplete: () => isComplete,
       heads: () => ({ home: HEAD, second: 7 }),
       unreachable: () => away,
@@ -149,13 +155,14 @@ for (const [name, openStores] of STORES) {
     const desk: BurnDesk = {
       submit: async (_, transaction) => {
         if (isAwaited) submitted.push(transaction);
-        return isAwaited;
+        return isAwaited ? "sent" : "refused";
       },
     };
+    let relay: Awaited<ReturnType<typeof startRelayDesk>>;
 
     const opened = (own: BridgeSettings, fee: Pick<Fees, "rulesFor"> = fees) =>
       openBridges({
-        ...{ settings: own, store, book, desk, fees: fee, poolAddress: POOL },
+        ...{ settings: own, store, relay: stores.relay, fees: fee, poolAddress: POOL },
         pool: { isAsset: async () => taken },
         now: () => edge.now(),
       });
@@ -175,9 +182,11 @@ for (const [name, openStores] of STORES) {
       // The clock of the edge is asked only when a request is there.
       const bridges = opened(settings);
       edge = await startEdge({ bridges, handlers: bridgeRoutes(bridges) });
+      relay = await startRelayDesk({ stores, book, settings, desk, now: () => edge.now() });
     });
     after(async () => {
       await edge.stop();
+      await relay.stop();
       await close();
       accounts.stop();
     });
@@ -507,8 +516,12 @@ for (const [name, openStores] of STORES) {
       });
       assert.ok((await closeUnused({ store, book, now: () => edge.now() })) >= 4);
       const later = await edge.session({ sub: `${name}-${String(users - 1)}` });
-      const still = await statusOf(`id=${open[0]!.bridge_id}`, later);
-      assert.deepEqual([still.body.state, still.body.amount], ["shielding", "9"]);
+      for (const listener of listeners) listener(open[0]!.bridge_id);
+      const still = await until("its state", async () => {
+        const answer = await statusOf(`id=${open[0]!.bridge_id}`, later);
+        return answer.body.state === "shielding" && answer;
+      });
+      assert.equal(still.body.amount, "9");
       await made(IN_PATH, bodies[7], later);
       // Asking takes one up again, as long as there is room.
       for (const { bridge_id } of open.slice(1, 4)) {
@@ -610,12 +623,21 @@ for (const [name, openStores] of STORES) {
       );
       assert.equal(bridges.chains[0]?.exit?.domain, 6);
       away.push("attester");
-      const health = await edge.call("GET", "/health");
-      assert.equal(health.status, 200);
-      assert.deepEqual(health.body, {
-        status: "ok",
-        bridges: { state: "degraded", age_ms: 0, detail: "no answer from attester" },
+      const health = await until("the attester to be missed", async () => {
+        const answer = await edge.call("GET", "/health");
+        return answer.body.bridges.detail !== undefined && answer;
       });
+      assert.equal(health.status, 200);
+      const { age_ms: age, ...shown } = health.body.bridges;
+      assert.equal(typeof age, "number");
+      assert.equal(health.body.status, "ok", "payments do not depend on it");
+      assert.deepEqual(shown, { state: "degraded", detail: "no answer from attester" });
+      // Frozen, or killed.
+      await relay.stop();
+      edge.advance(31_000);
+      const { body } = await edge.call("GET", "/health");
+      assert.deepEqual([body.status, body.bridges.detail], ["ok", "the relay says nothing"]);
+      assert.ok(body.bridges.age_ms >= 31_000);
     });
   });
 }

@@ -19,7 +19,7 @@ export function startReadingEdge({
 }): Promise<Edge> {
   const limits = { failuresPerMinute: 1_000_000_000, exchangesPerMinute: 1_000_000_000 };
   const { swaps } = features;
-  const bridges = features.bridges ? { info: () => BRIDGED, health: () => OK } : undefined;
+  const bridges = features.bridges ? { info: () => BRIDGED, health: () => Promise.resolve(OK) } : undefined;
   return startEdge({ ...options, swaps, bridges, handlers: readingHandlers(), limits });
 }
 
@@ -60,8 +60,13 @@ function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
         toOutside: async () => absent(),
         fromAltchain: async () => absent(),
       },
-      ...{ signed: async () => absent(), status: async () => absent(), statusOf: () => absent() },
-      ...{ openOf: async () => [], onChange: () => () => undefined, info: () => BRIDGED, health: () => OK },
+      ...{ signed: async () => absent(), status: async () => absent(), statusOf: async () => absent() },
+      ...{
+        openOf: async () => [],
+        onChange: () => () => undefined,
+        info: () => BRIDGED,
+        health: () => Promise.resolve(OK),
+      },
     }),
     ...swapRoutes({ quote: async () => absent() }),
     ...eventsRoutes({ read: () => absent(), close: () => undefined }, { openStream: () => absent() }),

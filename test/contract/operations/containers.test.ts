@@ -25,6 +25,7 @@ const CONTAINERS: readonly Container[] = [
     file: `${FOLDER}/proxy.Dockerfile`,
     programs: [
       ["proxy/api/main.ts", "--help"],
+      ["proxy/relay/main.ts", "--help"],
       ["scripts/product/operator.ts", "--help"],
       ["scripts/product/operator.ts", "signer", "--help"],
     ],
@@ -145,7 +146,7 @@ describe("the compose file", () => {
 
   it("runs each part with a tree that it cannot change, and without a right of root", () => {
     assert.deepEqual(Object.keys(services).sort(), [
-      ...["dashboard", "grafana", "prometheus", "proxy", "redis-limits", "redis-store"],
+      ...["dashboard", "grafana", "prometheus", "proxy", "redis-limits", "redis-store", "relay"],
     ]);
     for (const [name, { build, image }] of Object.entries(services)) {
       assert.ok((build === undefined) !== (image === undefined), name);
@@ -174,7 +175,8 @@ describe("the compose file", () => {
         } else if (!from.startsWith("/")) assert.ok(volumes.includes(from), volume);
       }
       for (const setting of Object.keys(one.environment ?? {}))
-        if (/^CLOISTER_(?!DASHBOARD)/.test(setting)) assert.ok(settings.has(setting), `${name}: ${setting}`);
+        if (/^CLOISTER_(?!DASHBOARD|RELAY)/.test(setting))
+          assert.ok(settings.has(setting), `${name}: ${setting}`);
     }
     const secrets = services["dashboard"]?.volumes.filter((volume) => volume.startsWith("/"));
     assert.deepEqual(secrets, ["/etc/cloister/pepper:/etc/cloister/pepper:ro"]);
@@ -193,6 +195,8 @@ describe("the compose file", () => {
     );
     const { environment = {} } = services["proxy"] ?? {};
     assert.ok(targets.includes(`127.0.0.1:${environment["CLOISTER_OPERATIONS_PORT"] ?? ""}`));
+    const relays = services["relay"]?.environment?.["CLOISTER_RELAY_OPERATIONS_PORT"];
+    assert.ok(targets.includes(`127.0.0.1:${relays ?? ""}`));
     const source = z
       .looseObject({ datasources: z.tuple([z.looseObject({ url: z.string() })]) })
       .parse(load(await read(`${FOLDER}/grafana/datasource.yml`)));
@@ -217,7 +221,8 @@ describe("the compose file", () => {
     try {
       // It wants the files of settings to be there.
       const text = (await read(`${FOLDER}/compose.yml`)).replaceAll("/etc/cloister/", `${folder}/`);
-      for (const name of ["proxy.env", "dashboard.env"]) await writeFile(path.join(folder, name), "");
+      for (const name of ["proxy.env", "relay.env", "dashboard.env"])
+        await writeFile(path.join(folder, name), "");
       const judged = async (content: string): Promise<{ status: number | null; said: string }> => {
         await writeFile(path.join(folder, "compose.yml"), content);
         const { status, stderr } = spawnSync("docker-compose", ["-f", "compose.yml", "config", "--quiet"], {

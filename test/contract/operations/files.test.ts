@@ -2,9 +2,11 @@
 // panel and an alert that never comes, and nothing else would say so.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createMetrics, METRICS } from "../../../proxy/base/observe/metrics.ts";
+import { createMetrics, METRICS as PROXY_METRICS } from "../../../proxy/base/observe/metrics.ts";
+import { createRelayMetrics, RELAY_METRICS } from "../../../proxy/relay/metrics.ts";
 import { readExposition } from "../../support/exposition.ts";
 
+const METRICS = { ...PROXY_METRICS, ...RELAY_METRICS };
 const FOLDER = new URL("../../../scripts/product/operations/", import.meta.url);
 const textOf = (file: string): string => readFileSync(new URL(file, FOLDER), "utf8");
 
@@ -99,7 +101,8 @@ describe("the operator's files", () => {
   before(async () => {
     const metrics = createMetrics();
     metrics.watchProcess();
-    ours = readExposition(await metrics.text()).types;
+    const texts = [await metrics.text(), await createRelayMetrics(() => true).text()];
+    ours = new Map(texts.flatMap((text) => [...readExposition(text).types]));
   });
 
   it("the reading finds what is wrong, so that finding nothing means something", () => {

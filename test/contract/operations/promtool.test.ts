@@ -212,6 +212,12 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: { ...JOB, asset: "1" },
     notOn: { ...claims("aside", "0x20"), ...claims("waiting", "9x20") },
   },
+  CloisterNobodyRelays: {
+    on: gauge("cloister_relay_lease_held", "0x20"),
+    at: "6m",
+    labels: JOB,
+    notOn: gauge("cloister_relay_lease_held", "0x4 1x16"),
+  },
   CloisterBridgeStands: {
     on: gauge("cloister_bridge_oldest_waiting_seconds", "3601x20"),
     at: "6m",

@@ -45,4 +45,24 @@ describe("the proxy as a service", () => {
     assert.doesNotMatch(unit, /^ReadWritePaths=/m);
     assert.match(await read("proxy/README.md"), /cloister-proxy\.service/);
   });
+
+  it("the relay's unit is the proxy's but for what it starts, its settings, and what it waits for", async () => {
+    const [proxys, relays] = await Promise.all(
+      ["proxy", "relay"].map((name) => read(`scripts/product/operations/cloister-${name}.service`)),
+    );
+    const lines = (unit = ""): string[] =>
+      unit.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    const own = lines(relays).filter((line) => !lines(proxys).includes(line));
+    assert.deepEqual(own, [
+      "Description=Cloister's bridge relay",
+      "After=network-online.target cloister-proxy.service",
+      "EnvironmentFile=/etc/cloister/relay.env",
+      "ExecStart=/usr/bin/node --import tsx proxy/relay/main.ts",
+    ]);
+    const left = lines(proxys).filter((line) => !lines(relays).includes(line));
+    assert.deepEqual(
+      left.map((line) => line.split("=")[0]),
+      ["Description", "After", "EnvironmentFile", "ExecStart", "LimitNOFILE"],
+    );
+  });
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
 import { storesIn } from "../../../proxy/base/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
-import { LEASE, LeaseLost } from "../../../proxy/base/store/sequencer-lease.ts";
+import { LEASE, LeaseLost } from "../../../proxy/base/store/lease.ts";
 import type { TicketRecord } from "../../../proxy/base/store/tickets.ts";
 import { StoreUnavailable } from "../../../proxy/base/store/unavailable.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";

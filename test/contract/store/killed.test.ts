@@ -11,7 +11,7 @@ import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
 import { createRetention } from "../../../proxy/api/sequencer/retention.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
-import type { Fence } from "../../../proxy/base/store/sequencer-lease.ts";
+import type { Fence } from "../../../proxy/base/store/lease.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { ERROR, hash, ticketDraft } from "../../support/stores/tickets.ts";

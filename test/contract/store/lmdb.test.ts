@@ -12,8 +12,8 @@ describe("stores in LMDB", () => {
   storeSuites(async () => {
     database = temporaryDatabase();
     const [one, next] = [embeddedStores(database), embeddedStores(database)];
-    // One store of each of these: its news, or what it has claimed, is of its own process.
-    const other = { ...next, tickets: one.tickets, bridges: one.bridges, idempotency: one.idempotency };
+    // What it has claimed is of its own process.
+    const other = { ...next, idempotency: one.idempotency };
     return { one, other, lapse: async () => next };
   });
 
@@ -21,8 +21,8 @@ describe("stores in LMDB", () => {
     let engines: Engines;
     beforeEach(() => {
       database = temporaryDatabase();
-      const one = openLmdbEngine(database);
-      engines = { one, other: openLmdbEngine(database), following: one };
+      const [one, other] = [openLmdbEngine(database), openLmdbEngine(database)];
+      engines = { one, other, following: other };
     });
     engineSuite(() => engines);
   });

@@ -1,6 +1,6 @@
 /**
- * A process that has the proxy's program loaded and runs it when it is told to, with settings of that run: loading
- * takes longer than a scenario. It runs `proxy/api/main.ts`, from its environment to its orderly stop; only the
+ * A process that has the proxy's or the relay's program loaded and runs it when it is told to, with settings of that run: loading
+ * takes longer than a scenario. It runs its `main.ts`, from its environment to its orderly stop; only the
  * clock may be moved, as an operator's could, and `process.exit` after an orderly stop ends the run instead of the
  * process. Killed, it dies like any other process.
  */

@@ -9,7 +9,11 @@ import { childEnvironment } from "../../../scripts/stack/service.ts";
 import type { Order, Report } from "./host.ts";
 import type { Program } from "./program.ts";
 
-/** A process that runs one proxy after the other. */
+/** Which of the two programs a host has loaded, and what it logs when it is up. */
+const UP = { main: '"msg":"listening"', relay: '"msg":"relaying"' } as const;
+type Which = keyof typeof UP;
+
+/** A process that runs one proxy, or one relay, after the other. */
 class Host {
   readonly #child: ChildProcess;
   readonly loaded: Promise<void>;
@@ -20,8 +24,8 @@ class Host {
   #onLine: (line: string) => void = () => undefined;
   #onEnd: () => void = () => undefined;
 
-  constructor({ host, main }: Program) {
-    const child = fork(host, [main], {
+  constructor(program: Program, which: Which) {
+    const child = fork(program.host, [program[which]], {
       execArgv: [],
       env: childEnvironment(),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -73,15 +77,17 @@ export class Reserve {
   #isClosed = false;
   readonly #all = new Set<Host>();
   readonly #program: Program;
+  readonly which: Which;
 
-  constructor(program: Program) {
+  constructor(program: Program, which: Which = "main") {
     this.#program = program;
+    this.which = which;
     this.#refill();
   }
 
   #refill(): void {
     if (this.#isClosed) return;
-    const host = new Host(this.#program);
+    const host = new Host(this.#program, this.which);
     this.#all.add(host);
     this.#idle.push(host);
     void host.gone.then(() => {
@@ -120,7 +126,7 @@ export class Reserve {
 
 let runs = 0;
 
-/** One proxy's place: its settings, and whatever process runs it now. */
+/** The place of one proxy, or one relay: its settings, and whatever process runs it now. */
 export class Place {
   readonly #reserve: Reserve;
   readonly #environment: Readonly<Record<string, string>>;
@@ -200,8 +206,9 @@ export class Place {
       host.hear(
         (line) => {
           this.log.push(line);
-          if (host.isKilled || !line.includes('"msg":"listening"')) return;
-          this.#port = (JSON.parse(line) as { port: number }).port;
+          if (host.isKilled || !line.includes(UP[this.#reserve.which])) return;
+          // A relay listens for nobody.
+          this.#port = (JSON.parse(line) as { port?: number }).port ?? -1;
           settle(true);
         },
         () => {

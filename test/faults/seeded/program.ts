@@ -1,5 +1,5 @@
 /**
- * The proxy's program and what hosts it, as a few files. Loading them as they lie, a thousand modules of it and of its
+ * The proxy's and the relay's program and what hosts them, as a few files. Loading them as they lie, a thousand modules of it and of its
  * packages, takes more of the processor than a scenario does; and each process that is killed is loaded again.
  */
 import path from "node:path";
@@ -8,16 +8,21 @@ import { build } from "esbuild";
 import { asItLies, asTheyLie, BUNDLING } from "../../../scripts/build/programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const MAIN = path.join(ROOT, "proxy/api/main.ts");
+/** Their last lines run them. */
+const MAINS = {
+  main: path.join(ROOT, "proxy/api/main.ts"),
+  relay: path.join(ROOT, "proxy/relay/main.ts"),
+} as const;
 const VENUES = path.join(ROOT, "scripts/stack/venues");
 /** Inside the checkout, from where packages that are left outside are found. */
 const FOLDER = path.join(ROOT, ".cloister/build/faults");
 
 export interface Program {
-  /** Runs `main` when it is told to; see `host.ts`. */
+  /** Runs one of the next two when it is told to; see `host.ts`. */
   readonly host: string;
-  /** URL of `proxy/api/main.ts`, whose last line runs it; what it imports is in other files. */
+  /** URLs of the proxy's and the relay's `main.ts`, whose last line runs it; what it imports is in other files. */
   readonly main: string;
+  readonly relay: string;
   /** Programs of other parties in scenarios of bridges: the attester, the exchange, and the other blockchain. */
   readonly attester: string;
   readonly exchange: string;
@@ -33,8 +38,9 @@ export async function makeProgram(name: string): Promise<Program> {
     // Twice, so that all it imports is shared by two and has to be put into files of its own.
     entryPoints: {
       host: fileURLToPath(new URL("./host.ts", import.meta.url)),
-      main: MAIN,
-      again: "the-same-again",
+      ...MAINS,
+      "main-again": "again:main",
+      "relay-again": "again:relay",
       attester: path.join(VENUES, "attester/main.ts"),
       exchange: path.join(VENUES, "exchange/main.ts"),
       altchain: path.join(VENUES, "altchain/main.ts"),
@@ -48,11 +54,14 @@ export async function makeProgram(name: string): Promise<Program> {
       {
         name: "again",
         setup(bundler) {
-          bundler.onResolve({ filter: /^the-same-again$/ }, () => ({ path: MAIN, namespace: "again" }));
-          bundler.onLoad({ filter: /./, namespace: "again" }, async () => ({
-            contents: await asItLies(MAIN),
+          bundler.onResolve({ filter: /^again:/ }, ({ path: name }) => ({
+            path: MAINS[name.slice("again:".length) as keyof typeof MAINS],
+            namespace: "again",
+          }));
+          bundler.onLoad({ filter: /./, namespace: "again" }, async ({ path: file }) => ({
+            contents: await asItLies(file),
             loader: "ts",
-            resolveDir: path.dirname(MAIN),
+            resolveDir: path.dirname(file),
           }));
         },
       },
@@ -62,6 +71,7 @@ export async function makeProgram(name: string): Promise<Program> {
   return {
     host: path.join(outdir, "host.mjs"),
     main: pathToFileURL(path.join(outdir, "main.mjs")).href,
+    relay: pathToFileURL(path.join(outdir, "relay.mjs")).href,
     attester: path.join(outdir, "attester.mjs"),
     exchange: path.join(outdir, "exchange.mjs"),
     altchain: path.join(outdir, "altchain.mjs"),

@@ -111,7 +111,8 @@ async function shared(world: Stocked, folder: string): Promise<Store> {
       return freshFolders(world, path.join(folder, "data"), proxies);
     },
     async lapse() {
-      for (const key of await client.keys("*:sequencer-lease")) await client.hSet(key, "until", "0");
+      for (const name of ["sequencer-lease", "relay:lease"])
+        for (const key of await client.keys(`*:${name}`)) await client.hSet(key, "until", "0");
       for (const key of await client.keys("*:idempotency:live:*")) await client.del(key);
     },
     async read(_dataDir, ticketIds) {

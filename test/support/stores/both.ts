@@ -10,6 +10,7 @@ import { feeRuleStoreSuite } from "./fee-rules.ts";
 import { idempotencyStoreSuite } from "./idempotency.ts";
 import { keyStoreSuite } from "./keys.ts";
 import { priceStoreSuite } from "./prices.ts";
+import { relayStoreSuite } from "./relay.ts";
 import { ticketStoreSuite } from "./tickets.ts";
 import { usageStoreSuite } from "./usage.ts";
 
@@ -41,6 +42,7 @@ export function storeSuites(fresh: () => Promise<FreshStores>): void {
   describe("idempotency", () =>
     idempotencyStoreSuite(both("idempotency"), async () => (await lapse()).idempotency));
   describe("bridge requests", () => bridgeStoreSuite(both("bridges")));
+  describe("what relay and proxies leave each other", () => relayStoreSuite(() => [one, other]));
   describe("tickets", () => ticketStoreSuite(() => [one, other]));
   describe("ended tickets", () => endedTicketsSuite(() => [one, other]));
   describe("usage", () => usageStoreSuite(() => [one, other]));

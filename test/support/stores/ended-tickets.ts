@@ -1,6 +1,6 @@
 // What every store promises of tickets that are over: where they are listed, and how they go.
 import assert from "node:assert/strict";
-import { LeaseLost } from "../../../proxy/base/store/sequencer-lease.ts";
+import { LeaseLost } from "../../../proxy/base/store/lease.ts";
 import type { EndedQuery } from "../../../proxy/base/store/ended-tickets.ts";
 import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 import type { TicketWrites } from "../../../proxy/base/store/ticket-store.ts";

@@ -1,6 +1,6 @@
 // What every store of tickets promises, and the lease under which its sequencer writes.
 import assert from "node:assert/strict";
-import { LeaseLost, type SequencerLease } from "../../../proxy/base/store/sequencer-lease.ts";
+import { LeaseLost, type Lease } from "../../../proxy/base/store/lease.ts";
 import type { TicketStore, TicketWrites } from "../../../proxy/base/store/ticket-store.ts";
 import type { Outgoing, TicketDraft, TicketRecord, TicketStatus } from "../../../proxy/base/store/tickets.ts";
 import { mustField, type Bytes32 } from "../../../shared/protocol/brands.ts";
@@ -8,7 +8,7 @@ import { until } from "../until.ts";
 
 export interface TicketStores {
   readonly tickets: TicketStore;
-  readonly lease: SequencerLease;
+  readonly lease: Lease;
 }
 
 export const hash = (n: number): Bytes32 => `0x${n.toString(16).padStart(64, "0")}` as Bytes32;

@@ -1,6 +1,6 @@
 // What every store promises of the sums of usage.
 import assert from "node:assert/strict";
-import { LeaseLost } from "../../../proxy/base/store/sequencer-lease.ts";
+import { LeaseLost } from "../../../proxy/base/store/lease.ts";
 import type { InstanceStores } from "../../../proxy/base/store/instance.ts";
 import type { TicketDraft } from "../../../proxy/base/store/tickets.ts";
 import { dayOf, DAY_MS, type Counted, type UsageDay } from "../../../proxy/base/store/usage.ts";

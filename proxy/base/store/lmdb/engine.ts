@@ -1,10 +1,11 @@
 /**
  * The engine in LMDB: one transaction a step. `a:b` lies in the table `a`, under keys that begin with the whole name,
- * so that a feature is one table. One process serves from a folder, so those who follow are in this one.
+ * so that a feature is one table.
  */
-import { COUNTED, EXPIRING, type Committed, type Engine, type Follower, type Step } from "../engine.ts";
+import { COUNTED, EXPIRING, type Committed, type Engine, type Step } from "../engine.ts";
 import type { Database, Table } from "./database.ts";
 import { claimFormat, requireFormat } from "./instance-record.ts";
+import { openLmdbNews } from "./news.ts";
 
 /** Counting those before one takes a look at each block, and at the places of one block. */
 const BLOCK = 1_024;
@@ -28,7 +29,7 @@ export function openLmdbEngine(
 ): Engine {
   requireFormat(database);
   const tables = new Map<string, Places>();
-  const followers = new Set<Follower>();
+  const news = openLmdbNews(database);
   let hasFormat = false;
 
   function tableOf(name: string): Places {
@@ -119,6 +120,7 @@ export function openLmdbEngine(
           setRanked(write[1], write[2], write[3], false);
           break;
         case "announce":
+          news.add(write[1]);
           break;
       }
     }
@@ -164,14 +166,10 @@ export function openLmdbEngine(
         return run(step);
       }, demand);
       hasFormat = true;
-      const named = writes.flatMap((write) => (write[0] === "announce" ? write[1] : []));
-      if (committed.done && named.length > 0) for (const one of followers) await one.named(named);
+      if (committed.done && writes.some(([what]) => what === "announce")) await news.look();
       return committed;
     },
-    follow(follower) {
-      followers.add(follower);
-      return () => followers.delete(follower);
-    },
+    follow: (follower) => news.follow(follower),
     setAside,
   };
 }

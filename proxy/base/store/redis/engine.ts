@@ -5,7 +5,8 @@
 import { z } from "zod";
 import { EXPIRING, type Check, type Engine, type Step, type Write } from "../engine.ts";
 import type { DurableRedis } from "./durable.ts";
-import { NEWS, NEWS_KEPT, openNews } from "./news.ts";
+import { NEWS_KEPT } from "../news.ts";
+import { NEWS, openRedisNews } from "./news.ts";
 
 /**
  * ARGV: how many checks, place in KEYS of the count that the number is drawn from (0: none), its field, then of each
@@ -57,7 +58,7 @@ const RECORD = "record";
 export function openRedisEngine(redis: DurableRedis): Engine {
   const commit = redis.script(COMMIT);
   const commitThoughFull = redis.script(COMMIT_THOUGH_FULL);
-  const news = openNews(redis);
+  const news = openRedisNews(redis);
 
   const placeOf = (table: string, key: string): readonly [key: string, field: string] =>
     EXPIRING.has(table) ? [redis.key(`${table}:${key}`), RECORD] : [redis.key(table), key];
@@ -143,7 +144,7 @@ export function openRedisEngine(redis: DurableRedis): Engine {
       const run = step.thoughFull === true ? commitThoughFull : commit;
       const answer = reply.parse(await run(keys, args));
       if (answer[0] === 0) return { done: false, failed: answer[1], found: answer[2] ?? undefined };
-      if (step.writes.some(([what]) => what === "announce")) news.look();
+      if (step.writes.some(([what]) => what === "announce")) void news.look();
       return { done: true, number: answer[1] === "" ? undefined : Number(answer[1]) };
     },
     follow: (follower) => news.follow(follower),

@@ -1,4 +1,4 @@
-// What is alive in a proxy after a collection, as bridges/tell-memory.mjs tells it.
+// What is alive in the relay after a collection, as bridges/tell-memory.mjs tells it.
 
 import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
@@ -15,7 +15,7 @@ export interface Standing {
 const WITHIN_MS = 30_000;
 const memoryFile = (folder: string): string => path.join(folder, "memory.json");
 
-/** For the proxy's environment. */
+/** For its environment. */
 export function memorySettings(folder: string): Readonly<Record<string, string>> {
   return {
     NODE_OPTIONS: `--import ${new URL("tell-memory.mjs", import.meta.url).href}`,
@@ -28,7 +28,7 @@ export async function memoryOf(pid: number, folder: string): Promise<Standing> {
   await rm(file, { force: true });
   process.kill(pid, "SIGUSR2");
   const text = await poll(() => readFile(file, "utf8").catch(() => undefined), WITHIN_MS);
-  if (text === undefined) throw new Error("the proxy did not tell its memory");
+  if (text === undefined) throw new Error("the relay did not tell its memory");
   const { heapUsed, external } = JSON.parse(text) as NodeJS.MemoryUsage;
   return { liveMb: (heapUsed + external) / 1e6, anonymousMb: usageOf(pid)?.anonymousMb ?? NaN };
 }

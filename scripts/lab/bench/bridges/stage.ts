@@ -1,7 +1,5 @@
 // The stage of suite "bridges": the whole local service with the bridges' chains and venues, every party in a process of
-// its own, and a counted door between the proxy and each chain. Beside it, when asked, a second proxy without bridges, so
-// that what bridges ask of the pool's chain can be told from what the proxy asks there anyhow.
-
+// its own, and a counted door between the relay and each chain.
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,7 +7,6 @@ import type { JsonRpcProvider } from "ethers";
 import type { BridgesEntry } from "../../../product/stack-file.ts";
 import { chainAt } from "../../../stack/bridges/people.ts";
 import type { StackOptions } from "../../../stack/local-stack.ts";
-import { startService } from "../../../stack/service.ts";
 import { onFreshService, type FreshService } from "../service.ts";
 import { openDoor, type Door } from "./door.ts";
 import { memorySettings } from "./memory.ts";
@@ -28,7 +25,6 @@ export interface Stage extends FreshService {
 }
 
 const NO_LIMIT = "1000000";
-const PLAIN_READY_MS = 5_000;
 
 /** As the proxy's settings file has it, as far as it is changed. */
 interface SettingsFile {
@@ -38,9 +34,8 @@ interface SettingsFile {
 }
 
 export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Promise<T>): Promise<T> {
-  const doors: Partial<Record<ChainName | "plain", Door>> = {};
+  const doors: Partial<Record<ChainName, Door>> = {};
   let folder = "";
-  let plainSettings: Readonly<Record<string, string>> = {};
 
   async function prepare(made: string): Promise<Partial<StackOptions>> {
     folder = made;
@@ -48,9 +43,22 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
       CLOISTER_LIMIT_KEY_PER_MINUTE: NO_LIMIT,
       CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
       CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
-      ...memorySettings(folder),
     };
-    return { proxySettings, bridges: true, eachProxy: (_, settings) => throughDoors(settings) };
+    const eachProxy: StackOptions["eachProxy"] = async (_, settings) => ({
+      ...settings,
+      CLOISTER_BRIDGES: await changed(settings["CLOISTER_BRIDGES"] ?? "", "of-proxies.json", () => undefined),
+    });
+    return { proxySettings, bridges: true, eachProxy, relaySettings: throughDoors };
+  }
+
+  /** The file of the bridges, with room for all that are to be open. */
+  async function changed(told: string, name: string, change: (file: SettingsFile) => void): Promise<string> {
+    const bridges = JSON.parse(await readFile(told, "utf8")) as SettingsFile;
+    bridges.limits = { openPerUser: mostOpen, openPerInstance: mostOpen };
+    change(bridges);
+    const file = path.join(folder, name);
+    await writeFile(file, JSON.stringify(bridges));
+    return file;
   }
 
   async function throughDoors(
@@ -58,20 +66,18 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
   ): Promise<Readonly<Record<string, string>>> {
     const { CLOISTER_BRIDGES: told = "", CLOISTER_RPC_URL: home = "", ...others } = settings;
     const bridges = JSON.parse(await readFile(told, "utf8")) as SettingsFile;
-    const [other] = bridges.chains;
-    const { chain: exchange } = bridges.perpvenue;
-    doors.home = await openDoor(home);
-    doors.plain = await openDoor(home);
-    doors.other = await openDoor(other.rpcUrl);
-    doors.exchange = await openDoor(exchange.rpcUrl);
-    other.rpcUrl = doors.other.url;
-    exchange.rpcUrl = doors.exchange.url;
-    bridges.limits = { openPerUser: mostOpen, openPerInstance: mostOpen };
-    const file = path.join(folder, "bridges.json");
-    await writeFile(file, JSON.stringify(bridges));
-    const plain = { CLOISTER_PORT: "0", CLOISTER_DATA_DIR: path.join(folder, "plain") };
-    plainSettings = { ...others, ...plain, CLOISTER_RPC_URL: doors.plain.url };
-    return { ...others, CLOISTER_BRIDGES: file, CLOISTER_RPC_URL: doors.home.url };
+    const opened = {
+      home: await openDoor(home),
+      other: await openDoor(bridges.chains[0].rpcUrl),
+      exchange: await openDoor(bridges.perpvenue.chain.rpcUrl),
+    };
+    Object.assign(doors, opened);
+    const file = await changed(told, "of-relay.json", ({ chains: [other], perpvenue: { chain } }) => {
+      other.rpcUrl = opened.other.url;
+      chain.rpcUrl = opened.exchange.url;
+    });
+    const own = { CLOISTER_BRIDGES: file, CLOISTER_RPC_URL: opened.home.url };
+    return { ...others, ...own, ...memorySettings(folder) };
   }
 
   async function onService(service: FreshService): Promise<T> {
@@ -90,25 +96,11 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
   }
 
   async function countCalls(chains: PerChain<JsonRpcProvider>, blocks: number): Promise<PerChain<number>> {
-    const plain = await startService({
-      ...{ name: "plain-proxy", program: "proxy/api/main.ts", settings: plainSettings },
-      logFile: path.join(folder, "plain.log"),
-      isReady: (line) => line["msg"] === "listening",
-    });
-    try {
-      await delay(PLAIN_READY_MS);
-      const before = { ...asked(), plain: doors.plain?.asked() ?? 0 };
-      const heights = await heightsOf(chains);
-      await untilBlock(chains.home, heights.home + blocks);
-      const after = { ...asked(), plain: doors.plain?.asked() ?? 0 };
-      const made = await heightsOf(chains);
-      const each = (name: ChainName): number =>
-        (after[name] - before[name] - (name === "home" ? after.plain - before.plain : 0)) /
-        (made[name] - heights[name]);
-      return { home: each("home"), other: each("other"), exchange: each("exchange") };
-    } finally {
-      await plain.stop();
-    }
+    const [before, heights] = [asked(), await heightsOf(chains)];
+    await untilBlock(chains.home, heights.home + blocks);
+    const [after, made] = [asked(), await heightsOf(chains)];
+    const each = (name: ChainName): number => (after[name] - before[name]) / (made[name] - heights[name]);
+    return { home: each("home"), other: each("other"), exchange: each("exchange") };
   }
 
   const asked = (): PerChain<number> => ({

@@ -3,11 +3,11 @@ import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
 import type { BridgeAddress } from "../../../../shared/api/bridges.ts";
 import type { BridgeStatus } from "../../../../shared/api/bridge-status.ts";
 import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";
-import type { Place } from "../hosts.ts";
 import type { Answer, Asked, Given, StatusView } from "./observations.ts";
 import type { BridgeFaultName } from "./fault-names.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
+import type { Spot } from "./spot.ts";
 
 const HANGS_UP_AFTER_MS = 8_000;
 /** Which may be away for as long as the faults last. */
@@ -23,12 +23,12 @@ interface Asking {
 
 export class Desk {
   readonly #stage: Stage;
-  readonly #places: readonly Place[];
+  readonly #places: readonly Spot[];
   readonly #count: (name: BridgeFaultName) => void;
   readonly #asked = new Map<string, Asking>();
   readonly #posts = new Set<Promise<unknown>>();
 
-  constructor(stage: Stage, places: readonly Place[], count: (name: BridgeFaultName) => void) {
+  constructor(stage: Stage, places: readonly Spot[], count: (name: BridgeFaultName) => void) {
     this.#stage = stage;
     this.#places = places;
     this.#count = count;
@@ -47,7 +47,7 @@ export class Desk {
   /** Resolves at once where it does not wait for the answer. */
   async ask(
     name: string,
-    place: Place,
+    place: Spot,
     { cutMs, waits }: { readonly cutMs?: number | undefined; readonly waits: boolean },
   ): Promise<void> {
     const post = this.#post(this.#asking(name), place, cutMs);
@@ -72,7 +72,7 @@ export class Desk {
   }
 
   /** What the service has written to be signed, and under which request; undefined where there is nothing now. */
-  async toSign(name: string, place: Place): Promise<{ id: string; transaction: string } | undefined> {
+  async toSign(name: string, place: Spot): Promise<{ id: string; transaction: string } | undefined> {
     const last = this.#asking(name).answers.findLast((answer) => answer.is === "made");
     if (last === undefined) return undefined;
     const status = await this.#get<BridgeStatus>(`/bridge/status?id=${last.id}`, place);
@@ -81,7 +81,7 @@ export class Desk {
   }
 
   /** The device's signature, given back; whatever goes wrong is an answer that was lost. */
-  async give(name: string, signed: { readonly id: string; readonly transaction: string }, place: Place) {
+  async give(name: string, signed: { readonly id: string; readonly transaction: string }, place: Spot) {
     const { prebuilt, given } = this.#asking(name);
     let said: Given = { status: undefined, code: "" };
     try {
@@ -151,7 +151,7 @@ export class Desk {
   }
 
   /** Once; whatever goes wrong is an answer that was lost. */
-  async #post({ prebuilt, answers }: Asking, place: Place, cutMs?: number): Promise<Answer> {
+  async #post({ prebuilt, answers }: Asking, place: Spot, cutMs?: number): Promise<Answer> {
     const hangUp = new AbortController();
     const timer = setTimeout(() => {
       if (cutMs !== undefined) this.#count("hang-up");

@@ -8,13 +8,13 @@ import { z } from "zod";
 import { burnMessage, signBurn, signedTransaction } from "../../../../shared/client/bridges/burn.ts";
 import { DepositKey } from "../../../../shared/notes/bridge-keys.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
-import type { Place } from "../hosts.ts";
 import { LONE_PAYER } from "./alt.ts";
 import { altBalance } from "./alt-seen.ts";
 import type { Desk } from "./desk.ts";
 import type { Deposit } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 import type { WayToSign } from "./steps.ts";
+import type { Spot } from "./spot.ts";
 
 /** More slots than a transaction can wait. */
 const EXPIRES_AFTER_SLOTS = 160;
@@ -36,7 +36,7 @@ export class Device {
   }
 
   /** False where there was nothing to sign. `other`: the proxy that has not told it what to sign, if there is one. */
-  async sign(name: string, how: WayToSign, place: Place, other: Place): Promise<boolean> {
+  async sign(name: string, how: WayToSign, place: Spot, other: Spot): Promise<boolean> {
     const { alt } = this.#stage.parties;
     if (how === "alone") return this.#burnAlone(this.#deposit(name));
     const signed = await this.#written(name, place);
@@ -47,14 +47,14 @@ export class Device {
       await alt.issue(this.#deposit(name).key, DUST);
       await alt.pass(1);
     }
-    const give = (to: Place): Promise<void> => this.#desk.give(name, signed, to);
+    const give = (to: Spot): Promise<void> => this.#desk.give(name, signed, to);
     if (how === "twice") await Promise.all([give(place), give(other)]);
     else await give(how === "elsewhere" ? other : place);
     return true;
   }
 
   /** It is online: whatever waits is signed and given back. */
-  async signAll(place: Place): Promise<void> {
+  async signAll(place: Spot): Promise<void> {
     for (const { name } of this.#desk.asked) {
       if (this.#desk.prebuilt(name).deposit === undefined) continue;
       const signed = await this.#signed(name, place);
@@ -63,7 +63,7 @@ export class Device {
   }
 
   /** A deposit takes some looks until it is seen and its burn is written. */
-  async #written(name: string, place: Place) {
+  async #written(name: string, place: Spot) {
     // A proxy that is held still answers nothing at all.
     const end = performance.now() + GIVES_UP_AFTER_MS;
     for (let i = 0; i < WRITTEN_WITHIN_ROUNDS && performance.now() < end; i++) {
@@ -75,7 +75,7 @@ export class Device {
     return undefined;
   }
 
-  async #signed(name: string, place: Place) {
+  async #signed(name: string, place: Spot) {
     const asked = await this.#desk.toSign(name, place);
     if (asked === undefined) return undefined;
     const { index, terms } = this.#deposit(name);

@@ -3,6 +3,7 @@ import { RPC_FAULTS } from "../rpc-faults.ts";
 import { ATTESTER_FAULTS } from "./attester-faults.ts";
 import { EXCHANGE_FAULT_NAMES } from "./plan-exchange.ts";
 import { FOREIGN_FAULT_NAMES, FOREIGN_FAULT_NAMES_OF_TWO } from "./plan-foreign.ts";
+import { PROGRAMS } from "./spot.ts";
 import { STRANGERS_ACTS } from "./steps.ts";
 import { CHAINS, type ChainName } from "./world.ts";
 
@@ -14,6 +15,8 @@ export const BRIDGE_FAULT_NAMES = [
   ...ATTESTER_FAULTS.map((fault) => `attester-${fault}` as const),
   "attester-away",
   "kill-now",
+  ...PROGRAMS.map((whom) => `kill-${whom}` as const),
+  "flood",
   ...perChain("kill-at"),
   "kill-at-attester",
   ...perChain("reorg-empty"),
@@ -37,6 +40,7 @@ export const BRIDGE_FAULT_NAMES = [
 /** Of two proxies around one Redis. */
 export const BRIDGE_FAULT_NAMES_OF_TWO = [
   ...(["freeze", "freeze-past-lease", "second-proxy"] as const),
+  ...PROGRAMS.map((whom) => `freeze-${whom}` as const),
   ...FOREIGN_FAULT_NAMES_OF_TWO,
 ] as const;
 export type BridgeFaultName =

@@ -16,18 +16,18 @@ async function open({ store: name, worldFolder, program, folder }: OpenOrder): P
   const world = deserialize(await readFile(path.join(worldFolder, FACTS_FILE))) as BridgeFacts;
   const parties = await openParties(world, { worldFolder, folder, program });
   const facts = { ...world, entry: { ...world.entry, chain_rpc: parties.chains.home.url } };
-  const reserve = new Reserve(program);
-  const stage = await openStage(facts, parties, { name, reserve, folder });
+  const [reserve, relays] = [new Reserve(program), new Reserve(program, "relay")];
+  const stage = await openStage(facts, parties, { name, reserve, relays, folder });
   const supply = facts.requests.map(supplyOf);
   return {
     begin(seed, number) {
       const plan = drawPlan(seed, number, name, supply);
       return { scenario: new Scenario(stage, plan), plan: showPlan(plan) };
     },
-    leftBehind: () => reserve.lent,
+    leftBehind: () => reserve.lent + relays.lent,
     async close() {
       await stage.close();
-      await reserve.close();
+      await Promise.all([reserve.close(), relays.close()]);
       await parties.stop();
     },
   };

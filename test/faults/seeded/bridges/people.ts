@@ -109,6 +109,12 @@ export class People {
     });
   }
 
+  /** Grains of dust from a stranger, all in the next block. */
+  async flood({ place }: Prebuilt, times: number): Promise<void> {
+    for (let i = 0; i < times; i++) await this.pay("home", place.address, 1n, "right");
+    await this.blocks.home.mine(1);
+  }
+
   /** False where there was nothing to do, or it reverted. */
   async act(act: StrangersAct, { place }: Prebuilt): Promise<boolean> {
     switch (act) {

@@ -3,7 +3,7 @@ import type { Random } from "../random.ts";
 import type { Moment } from "../trap.ts";
 import { EXCHANGE_FAULTS, EXCHANGE_QUESTIONS } from "./exchange-faults.ts";
 import { UNIT } from "./measures.ts";
-import { drawChainFault, drawRpcFault, KILL_METHODS } from "./plan-faults.ts";
+import { drawChainFault, drawRpcFault, KILL_METHODS, whomAt } from "./plan-faults.ts";
 import { EXCHANGE_ACTS, type ExchangeAct, type KillAt, type Step, type Supply, type Via } from "./steps.ts";
 
 /** Ways of money between the exchange and a note that came to their ends, and refusals that did. */
@@ -102,7 +102,7 @@ function drawExchangeKill(random: Random, via: Via): Step {
     { on: "rpc", chain: "exchange", moment, method, nth: 1 },
     { on: "exchange-api", question, moment },
   ]);
-  return { do: "kill", via, at, pauseMs: random.between(0, 80) };
+  return { do: "kill", via, at, whom: whomAt(random, at), pauseMs: random.between(0, 80) };
 }
 
 const drawExchangeFault = (random: Random, via: Via): Step => ({

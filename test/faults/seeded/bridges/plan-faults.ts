@@ -5,6 +5,7 @@ import type { Moment } from "../trap.ts";
 import { ATTESTER_FAULTS, ATTESTER_LIES, ATTESTER_QUESTIONS } from "./attester-faults.ts";
 import { DAY, HOUR, MAX_DEPTH, STUCK_MS } from "./measures.ts";
 import { EXPIRES_AFTER_BLOCKS } from "./parties.ts";
+import { PROGRAMS, type Whom } from "./spot.ts";
 import type { KillAt, Step, Supply, Via } from "./steps.ts";
 import { OWN_CHAINS, type ChainName } from "./world.ts";
 
@@ -65,7 +66,13 @@ export function drawKill(random: Random, via: Via): Step {
     atChain("other"),
     { on: "attester", question: random.pick([undefined, ...ATTESTER_QUESTIONS]), moment },
   ]);
-  return { do: "kill", via, at, pauseMs: random.between(0, 80) };
+  return { do: "kill", via, at, whom: whomAt(random, at), pauseMs: random.between(0, 80) };
+}
+
+/** Who asks there: the other chains are asked by the relay alone. */
+export function whomAt(random: Random, at: KillAt): Whom {
+  const isRelays = at.on === "attester" || (at.on === "rpc" && at.chain !== "home");
+  return random.pick<Whom>(isRelays ? ["relay", "relay", "both"] : PROGRAMS);
 }
 
 export function drawFault(random: Random, via: () => Via, chosen: readonly Supply[]): Step {
@@ -86,7 +93,7 @@ export function drawFault(random: Random, via: () => Via, chosen: readonly Suppl
     case 21:
       return { do: "stranger", act: random.pick(["deliver", "refund"]), what };
     case 22:
-      return { do: "forge", what };
+      return random.chance(50) ? { do: "forge", what } : { do: "flood", what, times: random.between(20, 80) };
     case 23:
       return { do: "attester-away" };
     default:

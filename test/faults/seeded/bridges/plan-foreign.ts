@@ -1,6 +1,8 @@
 /** What a scenario does with the other blockchain: deposits to one-time keys, the device that signs, and what disturbs them. */
 import type { Random } from "../random.ts";
 import type { RpcFault } from "../rpc-faults.ts";
+import { whomAt } from "./plan-faults.ts";
+import { PROGRAMS } from "./spot.ts";
 import { WAYS_TO_SIGN, type Step, type Via, type WayToSign } from "./steps.ts";
 
 /** What its node can do to any question; what is drawn of the others is about their own methods. */
@@ -63,7 +65,11 @@ function putDeposit(random: Random, steps: Step[], what: string, via: () => Via,
   for (let i = random.chance(30) ? 2 : 1; i > 0; i--)
     then({ do: "pay", what, chain: "alt", amount: String(drawAmount(random)), token: "right" });
   // While it waits for the signature.
-  if (random.chance(25)) then({ do: "kill", via: via(), at: { on: "now" }, pauseMs: random.between(0, 80) });
+  if (random.chance(25))
+    then({
+      ...{ do: "kill", via: via(), at: { on: "now" } },
+      ...{ whom: random.pick(PROGRAMS), pauseMs: random.between(0, 80) },
+    });
   for (let i = random.between(1, 2); i > 0; i--) {
     const given = via();
     if (killing >= i) steps.splice(at, 0, drawAltKill(random, given));
@@ -90,7 +96,7 @@ function drawAltKill(random: Random, via: Via): Step {
     ...({ on: "rpc", chain: "alt", method: random.pick(METHODS) } as const),
     ...{ moment: random.pick(["before", "after"] as const), nth: 1 },
   };
-  return { do: "kill", via, at, pauseMs: random.between(0, 80) };
+  return { do: "kill", via, at, whom: whomAt(random, at), pauseMs: random.between(0, 80) };
 }
 
 function drawAltFault(random: Random, via: Via): Step {

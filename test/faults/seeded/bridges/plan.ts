@@ -8,6 +8,7 @@ import { drawFault, drawKill, putStranger } from "./plan-faults.ts";
 import { putForeign } from "./plan-foreign.ts";
 import type { Step, Supply, Via } from "./steps.ts";
 import type { ChainName, Extras } from "./world.ts";
+import { PROGRAMS } from "./spot.ts";
 
 export interface Plan {
   readonly seed: number;
@@ -55,7 +56,8 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
     for (let i = random.chance(30) ? 2 : 1; i > 0; i--) put(drawKill(random, via()));
   if (proxies === 2 && random.chance(60)) {
     const at = random.between(0, steps.length - 1);
-    steps.splice(at, 0, { do: "freeze", via: via(), lapses: random.chance(60) });
+    const whom = random.pick(PROGRAMS);
+    steps.splice(at, 0, { do: "freeze", via: via(), whom, lapses: random.chance(60) });
     steps.splice(random.between(at + 1, steps.length), 0, { do: "thaw" });
   }
   if (extras.alt) {

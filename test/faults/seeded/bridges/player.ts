@@ -1,5 +1,4 @@
 /** Plays the steps of one scenario of bridges, and counts what struck. */
-import type { Place } from "../hosts.ts";
 import type { Desk } from "./desk.ts";
 import type { Device } from "./device.ts";
 import type { BridgeFaultName } from "./fault-names.ts";
@@ -8,6 +7,7 @@ import { People } from "./people.ts";
 import type { Stage } from "./stage.ts";
 import type { ExchangeAct, Step } from "./steps.ts";
 import type { ChainName } from "./world.ts";
+import type { Spot } from "./spot.ts";
 
 const GWEI = 1_000_000_000;
 /** Between two blocks: a proxy asks each chain once meanwhile. */
@@ -18,7 +18,7 @@ export const sleep = (ms: number): Promise<void> => new Promise((resolve) => set
 
 export class Player {
   readonly people: People;
-  readonly places: readonly Place[];
+  readonly places: readonly Spot[];
   readonly desk: Desk;
   readonly device: Device;
   readonly struck: Map<BridgeFaultName, number>;
@@ -38,7 +38,7 @@ export class Player {
       device,
       struck,
     }: {
-      readonly places: readonly Place[];
+      readonly places: readonly Spot[];
       readonly desk: Desk;
       readonly device: Device;
       readonly struck: Map<BridgeFaultName, number>;
@@ -94,9 +94,10 @@ export class Player {
         this.#kill(step);
         return;
       case "freeze":
-        this.place(step.via).freeze();
+        this.place(step.via).freeze(step.whom);
         if (step.lapses) await this.#stage.store.lapse();
         this.count(step.lapses ? "freeze-past-lease" : "freeze");
+        this.count(`freeze-${step.whom}`);
         return;
       case "thaw":
         for (const place of this.places) place.thaw();
@@ -138,6 +139,11 @@ export class Player {
       case "stranger":
         if (await this.people.act(step.act, this.desk.prebuilt(step.what)))
           this.count(`stranger-${step.act}`);
+        return;
+      case "flood":
+        if (!(await this.desk.told(step.what))) return;
+        await this.people.flood(this.desk.prebuilt(step.what), step.times);
+        this.count("flood");
         return;
       case "forge":
         if (await this.people.forge(this.desk.prebuilt(step.what))) this.count("forged-message");
@@ -189,13 +195,13 @@ export class Player {
     }
   }
 
-  #kill({ via, at, pauseMs }: Extract<Step, { do: "kill" }>): void {
+  #kill({ via, at, whom, pauseMs }: Extract<Step, { do: "kill" }>): void {
     const place = this.place(via);
     const { rpc, attester, exchange } = this.#stage.between[via];
-    place.pauseMs = pauseMs;
     const strike = (name: BridgeFaultName): void => {
       this.count(name);
-      place.kill();
+      this.count(`kill-${whom}`);
+      place.kill(whom, pauseMs);
     };
     if (at.on === "now") strike("kill-now");
     else if (at.on === "rpc")
@@ -236,7 +242,7 @@ export class Player {
     if (!response.ok) throw new Error("the attester cannot be sent away");
   }
 
-  place(via: number): Place {
+  place(via: number): Spot {
     return this.places[via] ?? this.places[0]!;
   }
 }

@@ -1,6 +1,5 @@
 /** Plays one plan of bridges against real proxies, then heals everything, waits until all money is at its end, and has the checker judge what was seen. */
 import { Follower } from "../follower.ts";
-import type { Place } from "../hosts.ts";
 import type { Outcome, Playing } from "../lane-process.ts";
 import { check, type Violation } from "./checker.ts";
 import { Desk } from "./desk.ts";
@@ -14,6 +13,7 @@ import type { AltFault } from "./plan-foreign.ts";
 import { healed, Settling } from "./settling.ts";
 import type { Stage } from "./stage.ts";
 import { CHAINS } from "./world.ts";
+import type { Spot } from "./spot.ts";
 
 /** Blocks in which what is armed may still strike what the steps have begun. */
 const ROUNDS_BEFORE_HEALING = 8;
@@ -23,7 +23,7 @@ export class Scenario implements Playing {
   readonly #stage: Stage;
   readonly #plan: Plan;
   readonly #struck = new Map<BridgeFaultName, number>();
-  #places: Place[] = [];
+  #places: Spot[] = [];
   #player!: Player;
   #settling!: Settling;
   #before!: Before;
@@ -80,7 +80,7 @@ export class Scenario implements Playing {
     return { violations, kills, struck: this.#struck, logs };
   }
 
-  async #judge(first: Place, follower: Follower, violations: Violation[]): Promise<Violation[]> {
+  async #judge(first: Spot, follower: Follower, violations: Violation[]): Promise<Violation[]> {
     await this.#player.desk.readStatuses();
     const seen = await observe({
       stage: this.#stage,
@@ -123,7 +123,8 @@ export class Scenario implements Playing {
     if (this.#isStopped) return;
     this.#isStopped = true;
     const ends = await Promise.all(this.#places.map((place) => place.stop()));
-    if (!ends.every(Boolean)) violations.push({ code: "STOP_FAILED", text: "a proxy did not end in order" });
+    if (!ends.every(Boolean))
+      violations.push({ code: "STOP_FAILED", text: "a proxy or its relay did not end in order" });
   }
 
   #count(name: BridgeFaultName, times = 1): void {

@@ -40,7 +40,8 @@ export class Settling {
       // The moment did not come: a scenario that was to kill kills.
       if (healed(between)) {
         this.#player.count("kill-now");
-        this.#player.place(i).kill();
+        this.#player.count("kill-both");
+        this.#player.place(i).kill("both");
       }
     await this.#serving();
     await this.#player.desk.answered();

@@ -4,11 +4,13 @@ import path from "node:path";
 import { ENCLAVE_PORT } from "../../../../shared/protocol/host/enclave-host.ts";
 import { callsSettings, type Calls } from "../calls.ts";
 import { Place, type Reserve } from "../hosts.ts";
+import { RELAY_SETTINGS } from "../../../../proxy/relay/config.ts";
 import { startRpcRelay, type RpcRelay } from "../rpc-faults.ts";
 import { openStore, type Store, type StoreName } from "../stores.ts";
 import { startAttesterRelay, type AttesterRelay } from "./attester-faults.ts";
 import { startExchangeRelay, type ExchangeRelay } from "./exchange-faults.ts";
 import type { Parties } from "./parties.ts";
+import { Spot } from "./spot.ts";
 import { CONFIRMATIONS, PLACES, type BridgeFacts, type Extras, type PlaceName } from "./world.ts";
 
 export interface Between {
@@ -23,13 +25,21 @@ export interface Stage {
   readonly parties: Parties;
   readonly store: Store;
   readonly between: readonly [Between, Between];
-  /** Proxies on fresh data, not started yet. */
-  places(count: number, extras: Extras, calls: Calls): Promise<Place[]>;
+  /** Proxies on fresh data, each with its relay, not started yet. */
+  places(count: number, extras: Extras, calls: Calls): Promise<Spot[]>;
   /** What the scenario that is played has. */
   readonly extras: () => Extras;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
+}
+
+interface StageParts {
+  readonly name: StoreName;
+  readonly reserve: Reserve;
+  /** Of relays. */
+  readonly relays: Reserve;
+  readonly folder: string;
 }
 
 /** A third of it is how often a chain beside the pool's is asked. */
@@ -40,7 +50,7 @@ const ALT_BLOCK_SECS = 0.1;
 export async function openStage(
   facts: BridgeFacts,
   parties: Parties,
-  { name, reserve, folder }: { readonly name: StoreName; readonly reserve: Reserve; readonly folder: string },
+  { name, reserve, relays, folder }: StageParts,
 ): Promise<Stage> {
   const own = path.join(folder, `faults-${name}`);
   await mkdir(own, { recursive: true });
@@ -74,7 +84,7 @@ export async function openStage(
       return folders.map((dataDir, i) => {
         const { rpc } = between[i]!;
         for (const chain of PLACES) rpc[chain].forget();
-        const place = new Place(reserve, {
+        const settings: Readonly<Record<string, string>> = {
           ...facts.settings,
           ...store.settings,
           ...callsSettings(calls),
@@ -82,9 +92,11 @@ export async function openStage(
           CLOISTER_RPC_URL: rpc.home.url,
           CLOISTER_ENCLAVES: `unix:${facts.vsockPath}:${String(ENCLAVE_PORT)}`,
           CLOISTER_BRIDGES: files[i]!,
-        });
-        place.onKilled = () => store.lapse();
-        return place;
+        };
+        const own = Object.entries(settings).filter(([one]) => Object.hasOwn(RELAY_SETTINGS, one));
+        const spot = new Spot(new Place(reserve, settings), new Place(relays, Object.fromEntries(own)));
+        for (const place of [spot.proxy, spot.relay]) place.onKilled = () => store.lapse();
+        return spot;
       });
     },
     extras: () => now,
@@ -102,12 +114,13 @@ export async function openStage(
 
 /** Without the exchange and without the other blockchain where nobody uses them. */
 function settingsOf({ bridgeSettings }: BridgeFacts, between: Between, extras: Extras): unknown {
-  const { perpvenue, altchain, chains, ...rest } = bridgeSettings as unknown as Settings;
+  const { perpvenue, altchain, chains, home, ...rest } = bridgeSettings as unknown as Settings;
   const { rpc, attester, exchange } = between;
   const near = { confirmations: CONFIRMATIONS, blockSecs: BLOCK_SECS };
   const venue = { ...perpvenue.chain, ...near, rpcUrl: rpc.exchange.url };
   return {
     ...rest,
+    home: { ...home, blockSecs: BLOCK_SECS },
     attesterUrl: attester.url,
     ...(extras.exchange ? { perpvenue: { ...perpvenue, apiUrl: exchange.url, chain: venue } } : {}),
     ...(extras.alt ? { altchain: { ...altchain, rpcUrl: rpc.alt.url, blockSecs: ALT_BLOCK_SECS } } : {}),
@@ -118,6 +131,7 @@ function settingsOf({ bridgeSettings }: BridgeFacts, between: Between, extras: E
 /** As far as it is changed. */
 interface Settings {
   readonly perpvenue: { readonly chain: object };
+  readonly home: object;
   readonly altchain: object;
   readonly chains: readonly [object];
 }

@@ -4,6 +4,7 @@ import type { Moment } from "../trap.ts";
 import type { AttesterFault, AttesterQuestion } from "./attester-faults.ts";
 import type { ExchangeFault, ExchangeQuestion } from "./exchange-faults.ts";
 import type { ChainName, PlaceName } from "./world.ts";
+import type { Whom } from "./spot.ts";
 import type { AccountKind } from "./world-exchange.ts";
 
 /** Of a scenario's proxies. */
@@ -77,9 +78,17 @@ export type Step =
   | { readonly do: "attester"; readonly via: Via; readonly fault: AttesterFault; readonly times: number }
   /** It answers nothing and attests nothing until the faults end. */
   | { readonly do: "attester-away" }
-  | { readonly do: "kill"; readonly via: Via; readonly at: KillAt; readonly pauseMs: number }
+  | {
+      readonly do: "kill";
+      readonly via: Via;
+      readonly at: KillAt;
+      readonly whom: Whom;
+      readonly pauseMs: number;
+    }
   /** Held still past its lease, so that another takes over, or for less. */
-  | { readonly do: "freeze"; readonly via: Via; readonly lapses: boolean }
+  | { readonly do: "freeze"; readonly via: Via; readonly whom: Whom; readonly lapses: boolean }
+  /** A stranger sends so many grains of dust to an address, all in one block. */
+  | { readonly do: "flood"; readonly what: string; readonly times: number }
   | { readonly do: "thaw" }
   /** Other blocks in the place of the newest; `later`: with their transactions again, each a block later. */
   | {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { readConfig } from "../../../../proxy/api/config.ts";
 import { DASHBOARD_SETTINGS } from "../../../../proxy/dashboard/config.ts";
+import { RELAY_SETTINGS } from "../../../../proxy/relay/config.ts";
 import { configHelp, ConfigError } from "../../../../proxy/base/settings.ts";
 import { encodeShieldedAddress } from "../../../../shared/notes/address.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
@@ -384,10 +385,10 @@ describe("proxy configuration", () => {
     const shown = [...text.matchAll(/^#?(CLOISTER_\w+)=(.*)$/gm)].map(
       ([, name, value]) => `${name}=${value}`,
     );
-    const help = `${configHelp()}${configHelp(DASHBOARD_SETTINGS)}`;
+    const help = `${configHelp()}${configHelp(RELAY_SETTINGS)}${configHelp(DASHBOARD_SETTINGS)}`;
     const helped = [...help.matchAll(/^ {2}(CLOISTER_\w+) .*?(?:\(default (.*)\))?$/gm)]
       .map(([, name, preset]) => `${name}=${preset ?? ""}`)
-      // The dashboard shares some with the proxy.
+      // The programs share some.
       .filter((line, place, all) => all.indexOf(line) === place);
     assert.ok(helped.length > 30);
     assert.deepEqual(shown.toSorted(), helped.toSorted());

@@ -1,6 +1,6 @@
 // Bridge requests on the event stream: the open ones after `ready`, then every change, to their owners and nobody else.
 import assert from "node:assert/strict";
-import type { Facts } from "../../../../../proxy/base/bridge/requests.ts";
+import type { Facts } from "../../../../../proxy/relay/requests.ts";
 import { createBridgeFigures } from "../../../../../proxy/relay/figures.ts";
 import { openBridges } from "../../../../../proxy/api/bridge/open-bridges.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../../../proxy/relay/fold/progress.ts";
@@ -12,6 +12,7 @@ import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts"
 import { TIMEOUT_SECS } from "../../../../../shared/protocol/host/forwarders.ts";
 import { BRIDGE_POOL, bridgeDraft, bridgeSettings, madeHash } from "../../../../support/bridges.ts";
 import { temporaryDatabase } from "../../../../support/fees.ts";
+import { startRelayDesk } from "../../../../support/relay-desk.ts";
 import { StreamReader } from "../../../../support/stream-reader.ts";
 import { until } from "../../../../support/until.ts";
 
@@ -46,6 +47,7 @@ describe("bridge requests on the stream, and in the figures", () => {
   let bridges: ReturnType<typeof openBridges>;
   const facts = new Map<string, Facts>();
   const listeners = new Set<(id: string) => void>();
+  let relay: Awaited<ReturnType<typeof startRelayDesk>>;
   const book = {
     progressOf: (record: ReturnType<typeof bridgeDraft>) =>
       progressFrom(record, facts.get(record.id) ?? { ...NOTHING_SEEN, isComplete: true }, {
@@ -62,21 +64,17 @@ describe("bridge requests on the stream, and in the figures", () => {
     for (const listener of listeners) listener(id);
   };
 
-  beforeEach(() => {
+  beforeEach(async () => {
     database = temporaryDatabase();
     stores = embeddedStores(database);
     bridges = openBridges({
-      ...{
-        settings: bridgeSettings(),
-        store: stores.bridges,
-        book,
-        desk: undefined,
-        poolAddress: BRIDGE_POOL,
-      },
+      ...{ settings: bridgeSettings(), store: stores.bridges, relay: stores.relay },
+      poolAddress: BRIDGE_POOL,
       pool: { isAsset: async () => true },
       fees: { rulesFor: async () => ({ service: undefined, developer: undefined }) },
       now: () => NOW,
     });
+    relay = await startRelayDesk({ stores, book, settings: bridgeSettings(), now: () => NOW });
     const tickets = createTickets(stores.tickets, { tipNumber: () => 1, blockedBy: () => undefined });
     const indexer = { onChange: () => () => undefined, state: () => ({ syncedAt: 1 }) as never };
     hub = createHub(indexer, openChainDataStore(database), tickets, {
@@ -86,6 +84,8 @@ describe("bridge requests on the stream, and in the figures", () => {
   afterEach(async () => {
     hub.close();
     facts.clear();
+    listeners.clear();
+    await relay.stop();
     await database.close();
   });
   const told = (reader: StreamReader): string[] =>

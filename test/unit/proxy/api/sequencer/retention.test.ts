@@ -7,7 +7,7 @@ import {
 import { embeddedStores, type InstanceStores } from "../../../../../proxy/base/store/instance.ts";
 import { KEEP_MS } from "../../../../../proxy/base/store/idempotency.ts";
 import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts";
-import type { Fence } from "../../../../../proxy/base/store/sequencer-lease.ts";
+import type { Fence } from "../../../../../proxy/base/store/lease.ts";
 import type { TicketWrites } from "../../../../../proxy/base/store/ticket-store.ts";
 import { DAY_MS, dayOf } from "../../../../../proxy/base/store/usage.ts";
 import { temporaryDatabase } from "../../../../support/fees.ts";

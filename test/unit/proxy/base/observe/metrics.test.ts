@@ -30,13 +30,6 @@ const STANDING: Snapshot = {
   disk: { freeBytes: 3e9, sizeBytes: 8e9 },
   disagreements: 1,
   warnings: 2,
-  bridges: {
-    requests: [
-      { venue: "perpvenue", state: "awaiting_funds", count: 4 },
-      { venue: "altchain", state: "bridging", count: 1 },
-    ],
-    ...{ oldestWaitingSecs: 12.5, unreachable: 2 },
-  },
 };
 
 describe("base/observe/metrics", () => {
@@ -74,7 +67,6 @@ describe("base/observe/metrics", () => {
     metrics.transaction("foreign-nonce");
     metrics.reorganised(2);
     metrics.reorganisedOut();
-    metrics.bridge("refund");
     metrics.lease("lost");
     metrics.redis("store", true);
     metrics.rpc("eth_call", "unreachable", 10);
@@ -109,8 +101,6 @@ describe("base/observe/metrics", () => {
       assert.equal(value("cloister_reorganisations_total"), 1);
       assert.equal(value("cloister_reorganised_blocks_total"), 2);
       assert.equal(value("cloister_final_tickets_reorganised_out_total"), 1);
-      assert.equal(value("cloister_bridge_events_total", { event: "refund" }), 1);
-      assert.equal(value("cloister_bridge_events_total", { event: "sweep" }), 0);
       assert.equal(value("cloister_lease_events_total", { event: "lost" }), 1);
       assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
       assert.equal(value("cloister_redis_unreachable", { use: "store" }), 1);
@@ -136,10 +126,6 @@ describe("base/observe/metrics", () => {
       [3, 2, 1],
     );
     assert.equal(first.value("cloister_oldest_waiting_ticket_seconds"), 7.5);
-    const waiting = { venue: "perpvenue", state: "awaiting_funds" };
-    assert.equal(first.value("cloister_bridge_requests", waiting), 4);
-    assert.equal(first.value("cloister_bridge_oldest_waiting_seconds"), 12.5);
-    assert.equal(first.value("cloister_bridge_unreachable"), 2);
     assert.equal(first.value("cloister_gas_wallet_balance_ether"), 2.5);
     assert.equal(first.value("cloister_blocked", { by: "gas" }), 1);
     assert.equal(first.value("cloister_blocked", { by: "chain" }), 0);

@@ -7,7 +7,7 @@ import { openDatabase, type Database } from "../../../../../proxy/base/store/lmd
 import { embeddedStores } from "../../../../../proxy/base/store/instance.ts";
 import { claimInstance, FORMAT } from "../../../../../proxy/base/store/lmdb/instance-record.ts";
 import { StoreUnavailable } from "../../../../../proxy/base/store/unavailable.ts";
-import type { SequencerLease } from "../../../../../proxy/base/store/sequencer-lease.ts";
+import type { Lease } from "../../../../../proxy/base/store/lease.ts";
 import type { TicketStore } from "../../../../../proxy/base/store/ticket-store.ts";
 import {
   assertCounted,
@@ -23,7 +23,7 @@ describe("base/store/tickets (LMDB)", () => {
   let folder: string;
   let database: Database;
   let store: TicketStore;
-  let lease: SequencerLease;
+  let lease: Lease;
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-tickets-"));
     database = openDatabase(folder);

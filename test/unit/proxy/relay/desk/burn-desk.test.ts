@@ -2,7 +2,7 @@
 // comes back. The book is the test's own, its balance is the chain's.
 import assert from "node:assert/strict";
 import { lamports } from "@solana/kit";
-import type { Facts } from "../../../../../proxy/base/bridge/requests.ts";
+import type { Facts } from "../../../../../proxy/relay/requests.ts";
 import { createBurnDesk, type OpenBurnDesk } from "../../../../../proxy/relay/desk/burn-desk.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { tokenBalances } from "../../../../../shared/altchain/balances.ts";
@@ -112,7 +112,7 @@ describe("relay/desk: burns on the other blockchain", function () {
   it("writes the burn of all that is there, and sends it once it is signed", async () => {
     await arrive(AMOUNT);
     const signed = await signBurn(await asked(), expected(), device);
-    assert.equal(await desk.submit({ id: "request" } as never, bytes(signed)), true);
+    assert.equal(await desk.submit({ id: "request" } as never, bytes(signed)), "sent");
     await chain.develop("slots", { count: 2 });
     await look();
     assert.equal(balance, 0n);
@@ -122,12 +122,12 @@ describe("relay/desk: burns on the other blockchain", function () {
   it("pays for nothing else: not unsigned, not changed, not signed by another key", async () => {
     await arrive(AMOUNT);
     const unsigned = await asked();
-    assert.equal(await desk.submit({ id: "request" } as never, bytes(unsigned)), false);
+    assert.equal(await desk.submit({ id: "request" } as never, bytes(unsigned)), "refused");
     const signed = bytes(await signBurn(unsigned, expected(), device));
     for (const at of [70, 130, signed.length - 3]) {
       const changed = signed.slice();
       changed[at]! ^= 1;
-      assert.equal(await desk.submit({ id: "request" } as never, changed), false, String(at));
+      assert.equal(await desk.submit({ id: "request" } as never, changed), "refused", String(at));
     }
     await chain.develop("slots", { count: 2 });
     await look();
@@ -137,7 +137,7 @@ describe("relay/desk: burns on the other blockchain", function () {
   it("asks for no signature below the minimum, and takes none when nothing is there", async () => {
     await arrive(BOUNDS.minimum - 1n);
     assert.equal(await poll(() => sign, 300, 10), undefined);
-    assert.equal(await desk.submit({ id: "request" } as never, new Uint8Array(10)), false);
+    assert.equal(await desk.submit({ id: "request" } as never, new Uint8Array(10)), "refused");
   });
 
   it("writes it again when more has come, and before it can no longer land", async () => {
@@ -151,7 +151,7 @@ describe("relay/desk: burns on the other blockchain", function () {
     const third = await poll(() => (sign?.transaction === second ? undefined : sign?.transaction));
     assert.ok(third !== undefined);
     const signed = await signBurn(third, expected(), device);
-    assert.equal(await desk.submit({ id: "request" } as never, bytes(signed)), true);
+    assert.equal(await desk.submit({ id: "request" } as never, bytes(signed)), "sent");
     await chain.develop("slots", { count: 2 });
     await look();
     assert.equal(balance, 0n);

@@ -29,7 +29,6 @@ describe("relay/desk: the order on the pool's chain", () => {
     const line = createHomeLine({
       contracts: { forwarders: madeAddress(0xfac), transmitter: madeAddress(0x302) },
       steps: () => [...deliveries, ...arrived],
-      tip: () => TIP.number,
       refusals: new RefusalBackoff(),
       logger: createLogger("silent"),
       sender: GAS_WALLET,

@@ -1,6 +1,6 @@
 /** Why money waits, of each reason: that it is said where the money is, and of nothing that goes on. */
 import assert from "node:assert/strict";
-import type { Wait } from "../../../../../proxy/base/bridge/requests.ts";
+import type { Wait } from "../../../../../proxy/relay/requests.ts";
 import type { BridgeFacts } from "../../../../../proxy/relay/fold/facts.ts";
 import { PATIENCE_SECS, TIMEOUT_SECS } from "../../../../../proxy/relay/desk/plan.ts";
 import { waitsOf } from "../../../../../proxy/relay/desk/reasons.ts";

@@ -22,8 +22,11 @@ import { gasLeft } from "../../../../../proxy/relay/desk/gas-left.ts";
 import type { FeesInForce } from "../../../../../proxy/relay/desk/sweep-fees.ts";
 import type { ExchangeDesk } from "../../../../../proxy/relay/desk/snapshot.ts";
 import { createWorker, type Worker } from "../../../../../proxy/relay/desk/worker.ts";
+import { Offering } from "../../../../../proxy/relay/offering.ts";
+import { createRelayErrands } from "../../../../../proxy/api/sequencer/relay-errands.ts";
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
 import { createGasWallet } from "../../../../../proxy/base/chain/gas-wallet.ts";
+import type { Fence } from "../../../../../proxy/base/store/lease.ts";
 import { bridgeForm, HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/base/store/bridge-records.ts";
 import { decodeShieldedAddress } from "../../../../../shared/notes/address.ts";
 import { OutputSealer } from "../../../../../shared/notes/encryption.ts";
@@ -77,6 +80,9 @@ export class Stage {
   readonly sent: string[] = [];
   book!: WatchingBook;
   worker!: Worker;
+  /** Of the relay's lease. */
+  #fence: Fence | undefined;
+  #offering: Offering | undefined;
   readonly #options: StageOptions;
   readonly #records: BridgeRecord[] = [];
   #server: VenueServer;
@@ -128,7 +134,7 @@ export class Stage {
     await stage.giveFarGas(10n ** 20n);
     stage.#open();
     await on.restart();
-    await on.run();
+    await stage.#run();
     return stage;
   }
 
@@ -204,13 +210,29 @@ export class Stage {
       sender: on.sender,
       readSink: (text) => decodeShieldedAddress(text, PREFIX),
       feesOf: () => Promise.resolve(this.#options.fees ?? { service: undefined, developer: undefined }),
-      hasLease: () => on.sequencer.state().hasLease,
-      wakeSequencer: () => on.sequencer.wake(),
+      hasLease: () => this.#fence !== undefined,
+      wakeHome: () => offering.wake(),
       ...{ pollIntervalMs: POLL_MS },
       logger: SILENT,
       now: Date.now,
     });
-    const { errands } = this.worker;
+    const offering = new Offering({
+      ...{ line: this.worker.errands, tip: () => this.book.tipOf(HOME_CHAIN), logger: SILENT },
+      fence: () => this.#fence,
+      store: {
+        outcome: () => on.stores.relay.outcome(),
+        underLease: (fence) => on.stores.relay.underLease(fence),
+      },
+    });
+    this.#offering = offering;
+    const errands = createRelayErrands({
+      store: {
+        offer: () => on.stores.relay.offer(),
+        settle: (fence, outcome) => on.stores.relay.settle(fence, outcome),
+      },
+      ...{ forwarders: this.factory.address, transmitter: cctp.transmitter, logger: SILENT },
+      fence: () => on.sequencer.fence(),
+    });
     on.errands = {
       ...errands,
       sent: (errand) => {
@@ -229,11 +251,18 @@ export class Stage {
     await this.on.halt();
     this.#open();
     await this.on.reopen();
+    await this.#run();
+  }
+
+  async #run(): Promise<void> {
     await this.on.run();
+    this.#fence = await this.on.stores.relayLease.take("stage", 3_600_000);
   }
 
   async #close(): Promise<void> {
+    this.#fence = undefined;
     await this.worker.stop();
+    await this.#offering?.idle();
     await this.book.stop();
   }
 

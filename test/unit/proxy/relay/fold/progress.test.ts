@@ -1,14 +1,7 @@
 // From the facts of the chains to state, sums and words: every state there is, and what a reorganisation, dust, several
 // deposits and the attester's announcements must not make of it.
 import assert from "node:assert/strict";
-import type {
-  Entry,
-  Facts,
-  Leave,
-  Leaving,
-  Message,
-  Place,
-} from "../../../../../proxy/base/bridge/requests.ts";
+import type { Entry, Facts, Leave, Leaving, Message, Place } from "../../../../../proxy/relay/requests.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../../../proxy/relay/fold/progress.ts";
 import { BRIDGE_STATES } from "../../../../../shared/api/bridge-status.ts";
 import { TIMEOUT_SECS } from "../../../../../shared/protocol/host/forwarders.ts";

@@ -1,9 +1,9 @@
 /**
- * The sequencer lease in the durable Redis, by Redis's clock alone: proxies' clocks may differ. A holder that
+ * A lease in the durable Redis, by Redis's clock alone: proxies' clocks may differ. A holder that
  * does not come back in time loses it to whoever asks next, and every change of hands raises the fence.
  */
 import { z } from "zod";
-import { LEASE, REPORT, type SequencerLease } from "../sequencer-lease.ts";
+import { REPORT, type Lease, type LeaseName } from "../lease.ts";
 import type { DurableRedis } from "./durable.ts";
 
 /** ARGV: holder, milliseconds, whether the fence is raised in any case. Also in a full Redis: what waits can only become less under a lease. */
@@ -29,8 +29,8 @@ redis.call('HSET', KEYS[1], 'holder', '', 'until', 0)
 return 1
 `;
 
-export function openRedisSequencerLease(redis: DurableRedis): SequencerLease {
-  const key = redis.key(LEASE);
+export function openRedisLease(redis: DurableRedis, name: LeaseName): Lease {
+  const key = redis.key(name);
   const take = redis.script(TAKE);
   const giveBack = redis.script(GIVE_BACK);
   return {

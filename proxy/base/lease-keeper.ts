@@ -1,9 +1,9 @@
 /**
- * Takes the sequencer's lease when it is free and keeps it while this process runs. What is said here may be out of
+ * Takes a lease when it is free and keeps it while this process runs. What is said here may be out of
  * date a moment later; the fence at each write is what keeps two holders apart.
  */
 import { randomUUID } from "node:crypto";
-import type { Fence, SequencerLease } from "../../base/store/sequencer-lease.ts";
+import type { Fence, Lease } from "./store/lease.ts";
 
 export interface LeaseKeeperOptions {
   /** How long the lease outlives a holder that has died or is cut off. */
@@ -18,7 +18,7 @@ const TRIES = 3;
 export type LeaseKeeper = ReturnType<typeof createLeaseKeeper>;
 
 export function createLeaseKeeper(
-  lease: Pick<SequencerLease, "take" | "giveBack">,
+  lease: Pick<Lease, "take" | "giveBack">,
   { leaseMs, onChange, onFault }: LeaseKeeperOptions,
 ) {
   const holder = randomUUID();

@@ -2,8 +2,9 @@
  * What the watching of the chains says of one request, and the book that it is asked from. Facts only: what stands in
  * blocks, what balances are now, which messages are under way. Words and states are made of them in progress.ts.
  */
-import type { BridgeRecord } from "../store/bridge-records.ts";
-import type { BridgeReason, BridgeState } from "../../../shared/api/bridge-status.ts";
+import type { BridgeRecord } from "../base/store/bridge-records.ts";
+import type { SignedOutcome } from "../base/store/relay.ts";
+import type { BridgeReason, BridgeState } from "../../shared/api/bridge-status.ts";
 
 /** Where something stands on its chain; `index` orders what is in one block. */
 export interface Position {
@@ -167,7 +168,7 @@ export interface Book {
 export interface BurnDesk {
   /**
    * Checks that this is the burn of this request, signed by its deposit key, and sends it with our signature as the
-   * one who pays. False when no signature is awaited (any more).
+   * one who pays. `refused`: no such signature is awaited (any more). `away`: the chain did not take it.
    */
-  submit(record: BridgeRecord, transaction: Uint8Array): Promise<boolean>;
+  submit(record: BridgeRecord, transaction: Uint8Array): Promise<SignedOutcome>;
 }

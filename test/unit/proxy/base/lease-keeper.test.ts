@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { install, type Clock } from "@sinonjs/fake-timers";
-import type { Fence, SequencerLease as Whole } from "../../../../../proxy/base/store/sequencer-lease.ts";
-import { createLeaseKeeper, type LeaseKeeper } from "../../../../../proxy/api/sequencer/lease.ts";
+import type { Fence, Lease as Whole } from "../../../../proxy/base/store/lease.ts";
+import { createLeaseKeeper, type LeaseKeeper } from "../../../../proxy/base/lease-keeper.ts";
 
-type SequencerLease = Pick<Whole, "take" | "giveBack">;
+type Lease = Pick<Whole, "take" | "giveBack">;
 
 const LEASE_MS = 90;
 const TRY_MS = LEASE_MS / 3;
@@ -23,7 +23,7 @@ describe("sequencer/lease", () => {
   });
   const pass = (ms: number): Promise<number> => clock.tickAsync(ms);
 
-  async function lead(lease: SequencerLease, leaseMs = LEASE_MS) {
+  async function lead(lease: Lease, leaseMs = LEASE_MS) {
     const changes: (Fence | undefined)[] = [];
     const faults: unknown[] = [];
     const keeper = createLeaseKeeper(lease, {

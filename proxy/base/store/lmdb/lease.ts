@@ -1,26 +1,26 @@
 /**
- * The sequencer lease in LMDB, which belongs to one process: whoever opens it last has the lease at once, and a
- * second process on the same folder can then no longer write what the first does not know of.
+ * A lease in LMDB, where one process does each work: whoever opens it last has the lease at once, and a second process
+ * for the same work can then no longer write what the first does not know of.
  */
 import { retrying, type Engine } from "../engine.ts";
-import { FENCE, LEASE, REPORT, type Fence, type SequencerLease } from "../sequencer-lease.ts";
+import { FENCE, REPORT, type Fence, type Lease, type LeaseName } from "../lease.ts";
 
 const HOLDER = "holder";
 
-export function openSequencerLease(engine: Engine): SequencerLease {
+export function openLmdbLease(engine: Engine, name: LeaseName): Lease {
   let hasTaken = false;
 
   const raise = (holder: string): Promise<Fence> =>
     retrying(engine, async () => {
-      const [found] = await engine.get(LEASE, [FENCE]);
+      const [found] = await engine.get(name, [FENCE]);
       const fence = Number(found ?? 0) + 1;
       const step = {
-        checks: [["is", LEASE, FENCE, found]],
+        checks: [["is", name, FENCE, found]],
         writes: [
-          ["put", LEASE, FENCE, String(fence)],
-          ["put", LEASE, HOLDER, holder],
+          ["put", name, FENCE, String(fence)],
+          ["put", name, HOLDER, holder],
           // What another said of itself.
-          ["drop", LEASE, REPORT],
+          ["drop", name, REPORT],
         ],
         thoughFull: true,
       } as const;
@@ -31,7 +31,7 @@ export function openSequencerLease(engine: Engine): SequencerLease {
     isShared: false,
     // Nothing is ever on its way here, so no fence is raised for it.
     async take(holder) {
-      const [known, fence] = await engine.get(LEASE, [HOLDER, FENCE]);
+      const [known, fence] = await engine.get(name, [HOLDER, FENCE]);
       if (known === holder) return Number(fence);
       if (hasTaken) return undefined;
       const raised = await raise(holder);
@@ -40,7 +40,7 @@ export function openSequencerLease(engine: Engine): SequencerLease {
     },
     giveBack: () => Promise.resolve(),
     async report() {
-      const [text] = await engine.get(LEASE, [REPORT]);
+      const [text] = await engine.get(name, [REPORT]);
       return text ?? "";
     },
   };
