@@ -23,12 +23,15 @@ const sharedReach = {
 };
 
 /**
- * The rooms of scripts/, in order: each imports from those after it, never from one before. What builds stands on
- * nothing of ours but the sources; what an operator runs needs no local stack; the stack deploys as an operator
- * does; what measures and breaks them may use all. The wallet page is an example to copy: the client library is all
- * that it takes from here.
+ * The folders of scripts/, in order: each imports from those after it, never from one before. A folder is a command,
+ * but for `stand-ins` (what plays an outsider) and `base` (what commands have in common). So no command that an
+ * operator or a user runs needs a stand-in or the local stack, and the stack deploys as an operator does.
  */
-const scriptRooms = ["lab", "stack", "product", "wallet-page", "build"];
+const scriptRooms = [
+  ...["lab", "demo", "examples", "stack", "wallet-page", "stand-ins"],
+  ...["audit", "exit", "deploy", "operator", "operations", "watch", "image", "ceremony", "recover", "prove"],
+  ...["build", "base"],
+];
 
 /** What runs in a browser: the dashboard's page. */
 const PAGE_PACKAGES = [

@@ -15,7 +15,7 @@ const LOCKED = ["package.json", "package-lock.json"];
 const RELEASES = ["20", "22", "24"];
 
 /** A folder of its own: the demo must not play on a stack that somebody runs on another release. */
-const DEMO = ["scripts/build/run.mjs", "scripts/stack/demo.ts", "--folder", path.join(STATE, "demo")];
+const DEMO = ["scripts/build/run.mjs", "scripts/demo/main.ts", "--folder", path.join(STATE, "demo")];
 const STEPS = {
   unit: ["scripts/build/test.mjs", "unit", "enclave"],
   contract: ["scripts/build/test.mjs", "contract", "chain"],

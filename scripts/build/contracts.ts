@@ -21,8 +21,11 @@ A warning of the compiler is a failure.
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const SOURCES = path.join("shared", "contracts");
-/** Attackers and harnesses, compiled as the contracts are that they meet. */
-const TEST_SOURCES = path.join("test", "support", "contracts");
+/** What plays others' contracts, and attackers and harnesses: compiled as the contracts are that they meet. */
+const OTHER_SOURCES = [
+  path.join("scripts", "stand-ins", "contracts"),
+  path.join("test", "support", "contracts"),
+];
 const OUTPUT = path.join(ROOT, ".cloister/build/contracts");
 const STAMP = path.join(OUTPUT, "inputs.sha256");
 export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
@@ -129,8 +132,7 @@ async function compile(sources: ReadonlyMap<string, string>): Promise<Map<string
   return artifacts;
 }
 
-const isDeployed = (file: string): boolean =>
-  file.startsWith("shared/contracts/") && !file.startsWith("shared/contracts/dev/");
+const isDeployed = (file: string): boolean => file.startsWith("shared/contracts/");
 
 /** Of all sources, so that the code does not depend on how they are divided, the outputs of these. */
 function compileHalf(
@@ -195,7 +197,7 @@ async function fingerprint(sources: ReadonlyMap<string, string>): Promise<string
 
 /** Path from the project's root (as imports in Solidity see it) to text, sorted, so the input is the same on every machine. */
 async function readSources(): Promise<Map<string, string>> {
-  const folders = await Promise.all([SOURCES, TEST_SOURCES].map(filesIn));
+  const folders = await Promise.all([SOURCES, ...OTHER_SOURCES].map(filesIn));
   const files = folders.flat().filter((file) => file.endsWith(".sol"));
   const texts = await Promise.all(files.sort().map((file) => readFile(path.join(ROOT, file), "utf8")));
   return new Map(files.map((file, i) => [file.split(path.sep).join("/"), texts[i] ?? ""]));

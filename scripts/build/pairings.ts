@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ModuleBuilder } from "wasmbuilder";
 import { buildBn128 } from "wasmcurves";
-import { runCommand } from "./command.ts";
+import { runCommand } from "../base/command.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 export const PAIRINGS_FILE = path.join(ROOT, "enclave", "bn254.wasm");

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { wholeNumber } from "./command.ts";
+import { wholeNumber } from "../base/command.ts";
 import { curves, powersOfTau } from "snarkjs";
 import { mustNotBeFalse, progress, releaseCurve } from "./circuits/ceremony.ts";
 import { repositoryRoot, sha256Hex } from "./circuits/compile.ts";

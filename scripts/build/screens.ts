@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { runCommand, UsageError } from "./command.ts";
+import { runCommand, UsageError } from "../base/command.ts";
 
 const HELP = `Usage: npm run screens [-- --only dashboard|wallet]
 

@@ -77,7 +77,10 @@ export const BUILDS = [
   {
     name: "contracts",
     needs: "scripts/build/contracts.ts",
-    inputs: ["shared/contracts", "test/support/contracts", "scripts/build/contracts.ts", "package-lock.json"],
+    inputs: [
+      ...["shared/contracts", "scripts/stand-ins/contracts", "test/support/contracts"],
+      ...["scripts/build/contracts.ts", "scripts/build/solc-thread.mjs", "package-lock.json"],
+    ],
     outputs: [".cloister/build/contracts"],
     emptyFirst: false,
     args: ["--import", "tsx", "scripts/build/contracts.ts"],

@@ -2,7 +2,7 @@
 // results of different commits can be compared. No test looks at these numbers.
 
 import { describeMachine, jsonLine, type Figures, type SuiteOptions } from "./bench/figures.ts";
-import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
+import { runCommand, UsageError, wholeNumber } from "../base/command.ts";
 
 interface Suite {
   readonly about: string;

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { appendFile, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
-import { runCommand, wholeNumber } from "../build/command.ts";
+import { runCommand, wholeNumber } from "../base/command.ts";
 import { mutantsOf, type Mutant } from "./enclave-mutations/derive.ts";
 import { play, ROOT, testsOf, type Outcome } from "./enclave-mutations/run.ts";
 

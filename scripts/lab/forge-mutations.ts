@@ -32,7 +32,7 @@ export const MUTATIONS: readonly Mutation[] = Object.entries(WAYS).flatMap(([fil
 
 /** What the builder of the contracts reads. */
 const COPIED = [
-  ...["shared/contracts", "test/support/contracts"],
+  ...["shared/contracts", "scripts/stand-ins/contracts", "test/support/contracts"],
   ...["package.json", "tsconfig.json", "scripts/build/contracts.ts", "scripts/build/solc-thread.mjs"],
 ];
 

@@ -6,7 +6,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { buildContracts } from "../build/contracts.ts";
-import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
+import { runCommand, UsageError, wholeNumber } from "../base/command.ts";
 import { breakPool, MUTATIONS } from "./forge-mutations.ts";
 
 const HELP = `Usage: npm run forge [-- OPTIONS]

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { repositoryRoot } from "../build/circuits/compile.ts";
-import { runCommand, wholeNumber } from "../build/command.ts";
+import { runCommand, wholeNumber } from "../base/command.ts";
 
 const HELP = `Usage: npm run fuzz:http [-- OPTIONS]
 

@@ -2,7 +2,7 @@
 // a parser throws or works longer than its input is worth.
 import { randomInt } from "node:crypto";
 import { Worker } from "node:worker_threads";
-import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
+import { runCommand, UsageError, wholeNumber } from "../base/command.ts";
 import { campaign, smallest, type Subject } from "./fuzz/campaign.ts";
 import { loadTargets, TARGETS } from "./fuzz/targets.ts";
 

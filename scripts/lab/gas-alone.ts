@@ -23,7 +23,7 @@ import {
   verificationKeyHash,
   type VerificationKey,
 } from "../../shared/protocol/verification-key.ts";
-import { deployTestUsdc, deployVerifiers } from "../product/deploy.ts";
+import { deployTestUsdc, deployVerifiers } from "../deploy/pool.ts";
 import { deployPoolWithSigners } from "../stack/development-registration.ts";
 import {
   attested,

@@ -6,7 +6,7 @@ import { randomField } from "../../shared/notes/note.ts";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { CIPHERTEXT_BYTES } from "../../shared/protocol/statements.ts";
 import { loadArtifact } from "../build/contracts.ts";
-import { deployContract } from "../product/deploy.ts";
+import { deployContract } from "../deploy/pool.ts";
 import { transact } from "./gas-alone.ts";
 
 const MANY = 64;

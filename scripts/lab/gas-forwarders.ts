@@ -16,12 +16,12 @@ import {
   type Receiver,
 } from "../../shared/protocol/host/forwarders.ts";
 import { CIPHERTEXT_BYTES } from "../../shared/protocol/statements.ts";
-import { deployTestUsdc } from "../product/deploy.ts";
+import { deployTestUsdc } from "../deploy/pool.ts";
 import { deployPoolWithSigners } from "../stack/development-registration.ts";
-import { deployForwarders } from "../product/forwarders.ts";
-import { acceptRemote, deployCctp } from "../stack/cctp.ts";
+import { deployForwarders } from "../deploy/forwarders.ts";
+import { acceptRemote, deployCctp } from "../stand-ins/cctp.ts";
 import { attester } from "../stack/pool-transaction.ts";
-import { mustAddress } from "../stack/uniswap.ts";
+import { mustAddress } from "../stand-ins/uniswap.ts";
 import { transact } from "./gas-alone.ts";
 
 const BATCH = 16;

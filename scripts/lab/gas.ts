@@ -24,7 +24,7 @@ import { readExecuted } from "../../shared/protocol/host/executed-log.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
 import type { Home, Kind, Statement } from "../../shared/protocol/statements.ts";
 import { digitAt, emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
-import { DEVELOPMENT_MNEMONIC, startAnvil } from "../stack/anvil.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil } from "../stand-ins/anvil.ts";
 import {
   attested,
   type Attester,
@@ -36,14 +36,14 @@ import {
   unsigned,
 } from "../stack/pool-transaction.ts";
 import { nobodysNote } from "./bench/client/statements.ts";
-import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
-import { committedKeyHashes, deployContract, deployTestUsdc } from "../product/deploy.ts";
+import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stand-ins/uniswap.ts";
+import { committedKeyHashes, deployContract, deployTestUsdc } from "../deploy/pool.ts";
 import { deployPoolWithSigners } from "../stack/development-registration.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
 import { measureAlone, transact } from "./gas-alone.ts";
 import { measureCredits } from "./gas-credit.ts";
 import { measureForwarders } from "./gas-forwarders.ts";
-import { runCommand } from "../build/command.ts";
+import { runCommand } from "../base/command.ts";
 import { loadArtifact } from "../build/contracts.ts";
 
 const HELP = `Usage: npm run gas [-- --json]

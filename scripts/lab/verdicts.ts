@@ -3,7 +3,7 @@
 // whole requests, judged by both verifiers: a difference would be an error of one of them, or of the specification.
 import { randomInt } from "node:crypto";
 import { toHex } from "../../shared/protocol/bytes.ts";
-import { runCommand, wholeNumber } from "../build/command.ts";
+import { runCommand, wholeNumber } from "../base/command.ts";
 import { campaign, type Judged, type Outcome, type Range } from "./verdicts/campaign.ts";
 import { openChain, openEnclave } from "./verdicts/judges.ts";
 import { NAMES } from "./verdicts/mutations.ts";

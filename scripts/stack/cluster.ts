@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 import { interruption } from "./command.ts";
 import { startCluster } from "./local-cluster.ts";
-import { UsageError, wholeNumber } from "../build/command.ts";
-import { StackError } from "../product/stack-file.ts";
+import { UsageError, wholeNumber } from "../base/command.ts";
+import { StackError } from "../base/stack-file.ts";
 
 const FOLDER = ".cloister-cluster";
 const MOST = 16;

@@ -1,6 +1,6 @@
 // How the commands of the local stack begin and end.
-import { runCommand } from "../build/command.ts";
-import { StackError } from "../product/stack-file.ts";
+import { runCommand } from "../base/command.ts";
+import { StackError } from "../base/stack-file.ts";
 
 /** A StackError is meant for the person at the keyboard; anything else shows where it came from. */
 export const runStackCommand: typeof runCommand = (config, main) =>

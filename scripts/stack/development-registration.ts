@@ -14,11 +14,11 @@ import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { circuitsHashOf, configurationHashOf, imageOf } from "../../shared/protocol/host/registration.ts";
 import { KIND_NAMES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
 import { encodeUserData, type UserData } from "../../shared/protocol/user-data.ts";
-import { deployAttestations, deployPool, type Deployed, type PoolSettings } from "../product/deploy.ts";
-import { developmentConfiguration } from "../product/image/configuration.ts";
-import { developmentRoot } from "../product/image/development-keys.ts";
-import { kmsKeyIn, registerSigner, settledBlockHash, type Step } from "../product/operator/registration.ts";
-import { simulatedPlatform, type SimulatedPlatform } from "./simulated-nsm.ts";
+import { deployAttestations, deployPool, type Deployed, type PoolSettings } from "../deploy/pool.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
+import { developmentRoot } from "../image/development-keys.ts";
+import { kmsKeyIn, registerSigner, settledBlockHash, type Step } from "../operator/registration.ts";
+import { simulatedPlatform, type SimulatedPlatform } from "../stand-ins/platform/nsm.ts";
 
 /** Of one name always the same; no image really measures so. */
 export function measurementNamed(name: string): Measurement {

@@ -7,17 +7,12 @@ import { parseConfiguration, type Configuration } from "../../enclave/configurat
 import { createLink } from "../../proxy/api/enclave-link/link.ts";
 import { pairText, parsePair, type SignerPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import { developmentConfiguration } from "../product/image/configuration.ts";
-import { kmsPolicy } from "../product/image/kms-policy.ts";
-import {
-  ENCLAVE_FOLDER,
-  measureImage,
-  type Measurement,
-  type ProgramName,
-} from "../product/image/measurement.ts";
-import { makePair, pairFault } from "../product/operator/birth.ts";
-import { DEVELOPMENT_ROLE } from "./kms/signature.ts";
-import { DEVELOPMENT_ACCOUNT, developmentKeyArn } from "../product/image/development-keys.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
+import { kmsPolicy } from "../image/kms-policy.ts";
+import { ENCLAVE_FOLDER, measureImage, type Measurement, type ProgramName } from "../image/measurement.ts";
+import { makePair, pairFault } from "../operator/birth.ts";
+import { DEVELOPMENT_ROLE } from "../stand-ins/kms/signature.ts";
+import { DEVELOPMENT_ACCOUNT, developmentKeyArn } from "../image/development-keys.ts";
 
 /** An image as a verifier knows it. */
 export interface KnownImage {

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createRemoteJWKSet, jwtVerify } from "jose";
-import { RESOURCE } from "./identity/sign-in.ts";
-import { DEFAULT_FOLDER, networkOf, runningStack, StackError } from "../product/stack-file.ts";
+import { RESOURCE } from "../stand-ins/identity/sign-in.ts";
+import { DEFAULT_FOLDER, networkOf, runningStack, StackError } from "../base/stack-file.ts";
 
 export interface MintingOptions {
   readonly service: string;

@@ -6,9 +6,9 @@ import { credentialIn } from "./development-credential.ts";
 import { startStack, type PortChoice, type Stack, type StackOptions } from "./local-stack.ts";
 import type { LocalNetwork } from "./local-network.ts";
 import type { NetworkSize } from "./network-size.ts";
-import { Parties } from "./parties.ts";
+import { Parties } from "../base/parties.ts";
 import { choosePorts } from "./ports.ts";
-import { startRedisServer, type RedisProcess } from "./redis-server.ts";
+import { startRedisServer, type RedisProcess } from "../stand-ins/redis-server.ts";
 
 export interface ClusterOptions extends Omit<StackOptions, "networks" | "ports"> {
   readonly size: NetworkSize;

@@ -18,17 +18,17 @@ import {
   type ImageOfKind,
   type PoolSettings,
   readKeys,
-} from "../product/deploy.ts";
-import { act, waitForTime } from "../product/operator/admissions.ts";
-import { readImages, readSigners } from "../product/operator/pool-signers.ts";
-import { kmsKeyIn, registerSigner, settledBlockHash } from "../product/operator/registration.ts";
-import type { Anvil } from "./anvil.ts";
+} from "../deploy/pool.ts";
+import { act, waitForTime } from "../operator/admissions.ts";
+import { readImages, readSigners } from "../operator/pool-signers.ts";
+import { kmsKeyIn, registerSigner, settledBlockHash } from "../operator/registration.ts";
+import type { Anvil } from "../stand-ins/anvil.ts";
 import { developmentAttestations } from "./development-registration.ts";
 import type { KnownImage } from "./development-signer.ts";
-import { giveCoins } from "./local-chain.ts";
+import { giveCoins } from "../stand-ins/local-chain.ts";
 import { deployVenue } from "./local-venue.ts";
 import { NETWORKS } from "./networks.ts";
-import { madeByOlderVersion, type NetworkName, StackError } from "../product/stack-file.ts";
+import { madeByOlderVersion, type NetworkName, StackError } from "../base/stack-file.ts";
 import { type Deployment, type NetworkFolder } from "./stack-folder.ts";
 
 /** So short that a new enclave need not be waited for. */

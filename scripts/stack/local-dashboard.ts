@@ -3,12 +3,12 @@
 import { Wallet } from "ethers";
 import { loadPepper } from "../../proxy/base/auth/secret-files.ts";
 import { DASHBOARD_SETTINGS } from "../../proxy/dashboard/config.ts";
-import { createInvitation, type InvitationTerms } from "../product/operator/invitations.ts";
+import { createInvitation, type InvitationTerms } from "../operator/invitations.ts";
 import { DEVELOPER_ID } from "./development-credential.ts";
 import type { LocalNetwork } from "./local-network.ts";
 import { inStore } from "./local-store.ts";
 import { choosePorts } from "./ports.ts";
-import { startService, type Service } from "./service.ts";
+import { startService, type Service } from "../base/service.ts";
 
 /** Where it is free. */
 export const DASHBOARD_PORT = 8791;

@@ -9,20 +9,20 @@ import { RELAY_SETTINGS } from "../../proxy/relay/config.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import { developmentConfiguration } from "../product/image/configuration.ts";
-import { PROGRAM_NAMES, type Measurement, type ProgramName } from "../product/image/measurement.ts";
-import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
-import { startAnvil, type Anvil } from "./anvil.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
+import { PROGRAM_NAMES, type Measurement, type ProgramName } from "../image/measurement.ts";
+import type { NetworkEntry, NetworkName } from "../base/stack-file.ts";
+import { startAnvil, type Anvil } from "../stand-ins/anvil.ts";
 import { startBalancer } from "./balancer.ts";
 import { startLocalBridges, type LocalBridges } from "./bridges/local-bridges.ts";
 import { keptOrNewPair, type BirthWishes, type KeptPair, type KnownImage } from "./development-signer.ts";
 import { isRegistered, birthChallenge, settleContracts, type PoolTerms } from "./local-contracts.ts";
 import { settledSize, type NetworkSize, type SettledSize } from "./network-size.ts";
 import { NETWORKS } from "./networks.ts";
-import { Parties } from "./parties.ts";
-import { poll } from "./poll.ts";
+import { Parties } from "../base/parties.ts";
+import { poll } from "../base/poll.ts";
 import { enclaveSettings, localProxySettings } from "./proxy-settings.ts";
-import { lastLines, startService, type Service } from "./service.ts";
+import { lastLines, startService, type Service } from "../base/service.ts";
 import type { Deployment, NetworkFolder } from "./stack-folder.ts";
 
 /** Seed of the wallet that receives the service's fees. */
@@ -293,7 +293,7 @@ async function startEnclave(
     await writeFile(configuration, await developmentConfiguration(verificationKeys, program));
   const service = await startService({
     name,
-    program: "scripts/stack/simulated-platform.ts",
+    program: "scripts/stand-ins/platform/main.ts",
     args: [
       ...["--folder", folder.inside(name), "--program", program],
       ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),

@@ -2,16 +2,16 @@
 // and with one API key. Used by `npm start`, the demo and the end-to-end tests. Development only.
 import { readFile } from "node:fs/promises";
 import { developmentCredential, pepperFile } from "./development-credential.ts";
-import { PROGRAM_NAMES, type ProgramName } from "../product/image/measurement.ts";
+import { PROGRAM_NAMES, type ProgramName } from "../image/measurement.ts";
 import { developmentImage, developmentPolicy, type KnownImage } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
 import { startLocalNetwork, type LocalNetwork, type NetworkChoices } from "./local-network.ts";
 import { requireThreshold, settledSize } from "./network-size.ts";
 import { NETWORKS, portOption } from "./networks.ts";
-import { NETWORK_NAMES, type NetworkName, StackError, type StackFile } from "../product/stack-file.ts";
-import { Parties } from "./parties.ts";
+import { NETWORK_NAMES, type NetworkName, StackError, type StackFile } from "../base/stack-file.ts";
+import { Parties } from "../base/parties.ts";
 import { choosePorts } from "./ports.ts";
-import { startService, type Service } from "./service.ts";
+import { startService, type Service } from "../base/service.ts";
 import { StackFolder } from "./stack-folder.ts";
 
 export interface PortChoice {
@@ -144,7 +144,7 @@ async function startKms(
   }
   return startService({
     name: "kms",
-    program: "scripts/stack/kms/server.ts",
+    program: "scripts/stand-ins/kms/server.ts",
     args,
     logFile: folder.log("kms"),
     isReady: (line) => typeof line["url"] === "string",

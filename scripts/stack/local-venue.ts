@@ -2,10 +2,10 @@
 // the pool's executor over them. DEVELOPMENT ONLY: prices are made up and liquidity is printed.
 import { parseEther, parseUnits, type NonceManager } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { deployContract, deployTestUsdc } from "../product/deploy.ts";
+import { deployContract, deployTestUsdc } from "../deploy/pool.ts";
 import type { Deployment } from "./stack-folder.ts";
-import { createUniswapPool, deployUniswap, wrapCoins } from "./uniswap.ts";
-import { TestUsdc } from "./usdc.ts";
+import { createUniswapPool, deployUniswap, wrapCoins } from "../stand-ins/uniswap.ts";
+import { TestUsdc } from "../stand-ins/usdc.ts";
 
 /** What it adds to a deployment. */
 interface Venue {

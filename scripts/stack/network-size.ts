@@ -1,6 +1,6 @@
 // How many parties a local network has. Its pool's threshold is settled when the pool is deployed; a later start can only
 // do as its folder says.
-import { StackError } from "../product/stack-file.ts";
+import { StackError } from "../base/stack-file.ts";
 import type { Deployment } from "./stack-folder.ts";
 
 export interface NetworkSize {

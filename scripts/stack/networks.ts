@@ -2,7 +2,7 @@
 // Different chain ids and address prefixes are what keeps a statement, a session or an address of one from
 // meaning anything on the other.
 
-import type { NetworkName } from "../product/stack-file.ts";
+import type { NetworkName } from "../base/stack-file.ts";
 
 export interface NetworkShape {
   readonly chainId: number;

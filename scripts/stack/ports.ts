@@ -1,7 +1,7 @@
 // Ports of the local stack: the wanted one or a clear refusal, the usual one where it is free, else any free one.
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
-import { StackError } from "../product/stack-file.ts";
+import { StackError } from "../base/stack-file.ts";
 
 /** Above those that fetch refuses (10080 is the highest of them). */
 const LOWEST = 11_000;

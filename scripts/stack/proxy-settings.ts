@@ -4,12 +4,12 @@ import { devNull } from "node:os";
 import path from "node:path";
 import { createKeyRing } from "../../proxy/base/auth/secret-files.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import type { Anvil } from "./anvil.ts";
-import { DEVELOPMENT_CREDENTIAL } from "./kms/signature.ts";
+import type { Anvil } from "../stand-ins/anvil.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../stand-ins/kms/signature.ts";
 import { NETWORKS } from "./networks.ts";
-import type { NetworkName } from "../product/stack-file.ts";
+import type { NetworkName } from "../base/stack-file.ts";
 import type { Deployment, NetworkFolder } from "./stack-folder.ts";
-import { DEVELOPMENT_REGION } from "../product/image/development-keys.ts";
+import { DEVELOPMENT_REGION } from "../image/development-keys.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const MANIFEST = path.join(ROOT, "shared", "circuits", "keys", "development", "manifest.json");

@@ -6,16 +6,16 @@ import { createKeyRelease, restoreEnclave } from "../../proxy/api/enclave-link/k
 import { createLink } from "../../proxy/api/enclave-link/link.ts";
 import type { SignerPair } from "../../proxy/api/enclave-link/signer-pair.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import { developmentConfiguration } from "../product/image/configuration.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
 import { developmentPolicy, keptOrNewPair } from "./development-signer.ts";
-import { startDevelopmentKms } from "./kms/server.ts";
-import { DEVELOPMENT_CREDENTIAL } from "./kms/signature.ts";
+import { startDevelopmentKms } from "../stand-ins/kms/server.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../stand-ins/kms/signature.ts";
 import {
   startSimulatedEnclave,
   type SimulatedEnclave,
   type SimulatedEnclaveOptions,
-} from "./simulated-platform.ts";
-import { DEVELOPMENT_REGION } from "../product/image/development-keys.ts";
+} from "../stand-ins/platform/main.ts";
+import { DEVELOPMENT_REGION } from "../image/development-keys.ts";
 
 export interface ServingEnclave extends SimulatedEnclave {
   /** What it was restored from; kept in the folder, so the next start from there has the same signer. */

@@ -14,7 +14,7 @@ import {
   StackError,
   type NetworkName,
   type StackFile,
-} from "../product/stack-file.ts";
+} from "../base/stack-file.ts";
 
 const address = z.custom<Address>((text) => typeof text === "string" && text === asAddress(text));
 

@@ -6,7 +6,7 @@ import {
   type Wallet,
   type WalletOptions,
 } from "../../shared/client/index.ts";
-import type { BridgesEntry, NetworkEntry } from "../product/stack-file.ts";
+import type { BridgesEntry, NetworkEntry } from "../base/stack-file.ts";
 
 /** The most that this client lets be charged, about a dollar in smallest units; besides, a hundredth of a swap, and with a developer of its own of what is deposited or withdrawn. */
 const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {

@@ -1,20 +1,20 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import path from "node:path";
 import { startReference } from "../../proxy/base/http/reference.ts";
-import { UsageError, wholeNumber } from "../build/command.ts";
+import { UsageError, wholeNumber } from "../base/command.ts";
 import { interruption, runStackCommand } from "./command.ts";
 import {
   EXAMPLE_APP,
   IDENTITY_SETTINGS,
   startExampleIdentity,
   type ExampleIdentity,
-} from "./identity/example.ts";
+} from "./example-identity.ts";
 import { startLocalDashboard, type LocalDashboard } from "./local-dashboard.ts";
 import { startStack, type Stack } from "./local-stack.ts";
 import { NETWORKS, portOption } from "./networks.ts";
-import { Parties } from "./parties.ts";
+import { Parties } from "../base/parties.ts";
 import { startWalletPage, type WalletPage } from "./wallet-page.ts";
-import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName } from "../product/stack-file.ts";
+import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName } from "../base/stack-file.ts";
 
 /** On one machine: each is a process that keeps a processor busy. */
 const MOST_ENCLAVES = 8;

@@ -28,15 +28,15 @@ import {
   type NetworkEntry,
   networkOf,
   runningStack,
-} from "../product/stack-file.ts";
-import { quoted } from "../product/quoted.ts";
-import { UsageError } from "../build/command.ts";
+} from "../base/stack-file.ts";
+import { quoted } from "../base/quoted.ts";
+import { UsageError } from "../base/command.ts";
 import { messageOf, runStackCommand } from "./command.ts";
-import { Intercepted, intercepting } from "./intercepting.ts";
-import { chainOf, giveCoins } from "./local-chain.ts";
+import { Intercepted, intercepting } from "../stand-ins/intercepting.ts";
+import { chainOf, giveCoins } from "../stand-ins/local-chain.ts";
 import { openStackWallet } from "./stack-wallet.ts";
-import { wrapCoins } from "./uniswap.ts";
-import { show, showUnits, TestUsdc, type Token } from "./usdc.ts";
+import { wrapCoins } from "../stand-ins/uniswap.ts";
+import { show, showUnits, TestUsdc, type Token } from "../stand-ins/usdc.ts";
 
 const HELP = `Usage: npm run wallet -- <command> [options]        (needs a running stack: npm start)
 

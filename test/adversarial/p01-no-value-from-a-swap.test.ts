@@ -9,7 +9,7 @@ import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
 import { commitmentOf, noteCommitment, nullifierOf } from "../../shared/notes/note.ts";
-import { wrapCoins } from "../../scripts/stack/uniswap.ts";
+import { wrapCoins } from "../../scripts/stand-ins/uniswap.ts";
 import { asField, FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { addressToField } from "../../shared/protocol/host/text.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { computeAddress, SigningKey, Wallet } from "ethers";
-import { committedKeyHashes } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes } from "../../scripts/deploy/pool.ts";
 import { type PoolTransaction, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
 import { attestationDigest } from "../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";

@@ -13,7 +13,7 @@ import { encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";
 import { encodeProof } from "../../shared/protocol/host/proofs.ts";
-import { committedKeyHashes } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes } from "../../scripts/deploy/pool.ts";
 import { contextOf, statementHashOf } from "../../shared/protocol/statements.ts";
 import {
   attestRequest,

@@ -1,7 +1,7 @@
 /** P4. What was proved and attested for one chain, pool and kind is worth nothing anywhere else, nor a second time. */
 import assert from "node:assert/strict";
 import type { Contract } from "ethers";
-import { deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../scripts/deploy/pool.ts";
 import { NO_UPDATE, type PoolRootUpdate } from "../../scripts/stack/pool-transaction.ts";
 import { contextOf } from "../../shared/protocol/statements.ts";
 import {

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Contract, HDNodeWallet, Interface, JsonRpcProvider, Wallet as ChainWallet } from "ethers";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
-import { PATIENCE_MS } from "../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../scripts/base/poll.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
 import type { DepositBody, RelayBody, SpendBody } from "../../shared/api/transactions.ts";
 import { ClientError, createClient, createWallet, memoryStorage } from "../../shared/client/index.ts";

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { deployContract } from "../../scripts/product/deploy.ts";
+import { deployContract } from "../../scripts/deploy/pool.ts";
 import {
   NO_UPDATE,
   type PoolRootUpdate,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { createAttestor, type Attestor, type RootRequest } from "../../proxy/api/enclave-link/attestor.ts";
 import { createLink, type EnclaveLink } from "../../proxy/api/enclave-link/link.ts";
 import { recoverSigner } from "../../proxy/base/chain/recovery.ts";
-import { committedKeyHashes } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes } from "../../scripts/deploy/pool.ts";
 import {
   attested,
   attester,

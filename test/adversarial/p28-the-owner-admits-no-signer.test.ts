@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { Contract, FunctionFragment, HDNodeWallet, type ParamType } from "ethers";
-import { committedKeyHashes } from "../../scripts/product/deploy.ts";
-import { makeRoot } from "../../scripts/product/image/certificates.ts";
-import { registerSigner, settledBlockHash } from "../../scripts/product/operator/registration.ts";
+import { committedKeyHashes } from "../../scripts/deploy/pool.ts";
+import { makeRoot } from "../../scripts/image/certificates.ts";
+import { registerSigner, settledBlockHash } from "../../scripts/operator/registration.ts";
 import {
   developmentDocument,
   developmentKmsKeyName,
@@ -15,7 +15,7 @@ import {
   registerDevelopmentSigner,
 } from "../../scripts/stack/development-registration.ts";
 import { NO_UPDATE } from "../../scripts/stack/pool-transaction.ts";
-import { simulatedPlatform } from "../../scripts/stack/simulated-nsm.ts";
+import { simulatedPlatform } from "../../scripts/stand-ins/platform/nsm.ts";
 import { attestationSteps } from "../../shared/client/nitro/attestation-steps.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";

@@ -11,7 +11,7 @@ import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 import type { Offer, RelayWrites } from "../../proxy/base/store/relay.ts";
 import { Interface } from "ethers";
 import { asAddress } from "../../shared/protocol/host/text.ts";
-import { deployForwarders } from "../../scripts/product/forwarders.ts";
+import { deployForwarders } from "../../scripts/deploy/forwarders.ts";
 import { Money, SILENT } from "../support/money.ts";
 import { madeAddress } from "../support/bridges.ts";
 import { until } from "../support/until.ts";

@@ -12,18 +12,18 @@ import { parseConfiguration, type Configuration } from "../../enclave/configurat
 import { CourierFault, createKeyRelease, restoreEnclave } from "../../proxy/api/enclave-link/key-courier.ts";
 import { createLink, type EnclaveLink } from "../../proxy/api/enclave-link/link.ts";
 import type { SignerPair } from "../../proxy/api/enclave-link/signer-pair.ts";
-import { developmentConfiguration } from "../../scripts/product/image/configuration.ts";
+import { developmentConfiguration } from "../../scripts/image/configuration.ts";
 import {
   DEVELOPMENT_KEY_ARN,
   DEVELOPMENT_REGION,
   developmentKeyArn,
   developmentRoot,
-} from "../../scripts/product/image/development-keys.ts";
-import { measureEif, readEif, type EifMeasurement } from "../../scripts/product/image/eif.ts";
-import { makePair, pairFault } from "../../scripts/product/operator/birth.ts";
+} from "../../scripts/image/development-keys.ts";
+import { measureEif, readEif, type EifMeasurement } from "../../scripts/image/eif.ts";
+import { makePair, pairFault } from "../../scripts/operator/birth.ts";
 import { developmentPolicy } from "../../scripts/stack/development-signer.ts";
-import { startDevelopmentKms, type DevelopmentKms } from "../../scripts/stack/kms/server.ts";
-import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stack/kms/signature.ts";
+import { startDevelopmentKms, type DevelopmentKms } from "../../scripts/stand-ins/kms/server.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stand-ins/kms/signature.ts";
 import {
   readAttestation,
   verifyAttestation,

@@ -28,7 +28,7 @@ describe("the client guide in a browser", function () {
     origin = `http://127.0.0.1:${port}`;
     const { developer } = await on.client.whoami();
     await project.shell("origin", {
-      "npm run operator --": `cd ${PROJECT_ROOT} && ${process.execPath} scripts/build/run.mjs scripts/product/operator.ts`,
+      "npm run operator --": `cd ${PROJECT_ROOT} && ${process.execPath} scripts/build/run.mjs scripts/operator/main.ts`,
       FOLDER: path.join(on.local.folder.inside("store")),
       " ID ": ` ${developer.id} `,
       "http://127.0.0.1:5173": origin,

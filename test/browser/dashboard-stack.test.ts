@@ -206,7 +206,7 @@ describe("the dashboard beside a running network", function () {
       "--status",
       stack.local.folder.inside(WATCHER_FILE),
     ];
-    const watcher = spawn(process.execPath, ["scripts/build/run.mjs", "scripts/product/watch.ts", ...words], {
+    const watcher = spawn(process.execPath, ["scripts/build/run.mjs", "scripts/watch/main.ts", ...words], {
       cwd: PROJECT_ROOT,
       stdio: "ignore",
     });

@@ -19,8 +19,8 @@ import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
 import { incidents, relayTo, type Incident } from "./incidents.ts";
 
-const GUIDE = "scripts/product/operations/GUIDE.md";
-const DASHBOARD = "scripts/product/operations/grafana-dashboard.json";
+const GUIDE = "scripts/operations/GUIDE.md";
+const DASHBOARD = "scripts/operations/grafana-dashboard.json";
 const UNIT = 1_000_000n;
 
 /** Queries that have nothing to show on this stack, by a part of them, and why. */

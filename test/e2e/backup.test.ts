@@ -22,7 +22,7 @@ describe("a service on an older copy of its store", function () {
 
   const operator = async (...words: string[]): Promise<string> => {
     const args = ["--json", "--data", store(), ...words];
-    const { code, out, err } = await runProgram("scripts/product/operator.ts", args);
+    const { code, out, err } = await runProgram("scripts/operator/main.ts", args);
     if (code !== 0) throw new Error(err);
     return out;
   };

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { Wallet as EthereumWallet } from "ethers";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
-import type { NetworkName } from "../../scripts/product/stack-file.ts";
+import type { NetworkName } from "../../scripts/base/stack-file.ts";
 import type { DepositBody, SpendBody, SwapBody } from "../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { contextOf } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
-import { PATIENCE_MS } from "../../scripts/stack/poll.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { PATIENCE_MS } from "../../scripts/base/poll.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";

@@ -11,9 +11,9 @@ import { mintSessionToken } from "../../proxy/base/auth/session-tokens.ts";
 import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 import { embeddedStores } from "../../proxy/base/store/instance.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
-import { lineOfLog, loggedLines } from "../../scripts/stack/service.ts";
-import type { NetworkName } from "../../scripts/product/stack-file.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { lineOfLog, loggedLines } from "../../scripts/base/service.ts";
+import type { NetworkName } from "../../scripts/base/stack-file.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import type { AttestResponse, DepositBody, SpendBody, SwapBody } from "../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
 import {

@@ -9,13 +9,13 @@ import { createPool } from "../../proxy/base/chain/pool.ts";
 import { createChain } from "../../proxy/base/chain/provider.ts";
 import { writeTrapdoorKeys } from "../../scripts/lab/bench/trapdoor/keys.ts";
 import { openSimulator } from "../../scripts/lab/bench/trapdoor/simulator.ts";
-import { committedKeyHashes, keyHashesIn } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes, keyHashesIn } from "../../scripts/deploy/pool.ts";
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
-import { type NetworkEntry, StackError } from "../../scripts/product/stack-file.ts";
+import { type NetworkEntry, StackError } from "../../scripts/base/stack-file.ts";
 import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import {
   createClient,
   memoryStorage,

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { networkOf, type StackFile } from "../../scripts/product/stack-file.ts";
+import { networkOf, type StackFile } from "../../scripts/base/stack-file.ts";
 import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { until } from "../support/until.ts";
@@ -107,7 +107,7 @@ describe("commands", function () {
   };
 
   it("npm run demo --json starts both networks, ends with exact balances, and stops them again", async () => {
-    const { code, stdout, stderr } = await run("stack/demo.ts", "--json", "--folder", folder).ended;
+    const { code, stdout, stderr } = await run("demo/main.ts", "--json", "--folder", folder).ended;
     assert.equal(code, 0, stderr);
     const result = resultOf(stdout);
     assert.equal(result.ok, true);
@@ -193,7 +193,7 @@ describe("commands", function () {
     assert.equal(second.code, 1);
     assert.match(second.stderr, /already runs/);
 
-    const demo = await run("stack/demo.ts", "--json", "--only", "swap", "--folder", folder).ended;
+    const demo = await run("demo/main.ts", "--json", "--only", "swap", "--folder", folder).ended;
     assert.equal(demo.code, 0, demo.stderr);
 
     first.child.kill("SIGINT");
@@ -231,12 +231,12 @@ describe("commands", function () {
     assert.match(shown.stdout, new RegExp(`^  image +${imageOf(measurement)}, with the first of`, "m"));
     assert.match(shown.stdout, /^ {2}admitted +\S+, when the pool was made$/m);
 
-    const demo = await run("stack/demo.ts", "--only", "swap", "--folder", alone).ended;
+    const demo = await run("demo/main.ts", "--only", "swap", "--folder", alone).ended;
     assert.equal(demo.code, 1);
     assert.match(demo.stderr, /without the second network/);
 
     // What is asked of a stack that runs, and ends nothing of it.
-    const bridged = await run("stack/demo.ts", "--json", "--only", "bridges", "--folder", alone).ended;
+    const bridged = await run("demo/main.ts", "--json", "--only", "bridges", "--folder", alone).ended;
     assert.equal(bridged.code, 0, bridged.stderr);
     const result = resultOf(bridged.stdout);
     assert.equal(result.ok, true);
@@ -289,20 +289,20 @@ describe("commands", function () {
   it("every command explains itself, and refuses arguments that it does not know", async () => {
     for (const script of [
       "stack/start.ts",
-      "stack/demo.ts",
+      "demo/main.ts",
       "stack/wallet.ts",
-      "product/operator.ts",
-      "product/recover.ts",
-      "product/prove.ts",
+      "operator/main.ts",
+      "recover/main.ts",
+      "prove/main.ts",
       "build/openapi.ts",
       "build/screens.ts",
       "lab/gas.ts",
-      "product/measure.ts",
-      "product/audit.ts",
-      "product/image.ts",
+      "image/measure.ts",
+      "audit/main.ts",
+      "image/main.ts",
       "lab/fuzz.ts",
       "lab/enclave-mutations.ts",
-      "stack/tamper.ts",
+      "demo/tamper/main.ts",
     ]) {
       const help = await run(script, "--help").ended;
       assert.equal(help.code, 0, `${script} --help`);
@@ -315,6 +315,6 @@ describe("commands", function () {
     assert.equal((await run("stack/start.ts", "--network", "first", "--second-port", "0").ended).code, 2);
     for (const threshold of ["0", "-1", "1.5", "two", "9", ""])
       assert.equal((await run("stack/start.ts", `--threshold=${threshold}`).ended).code, 2, threshold);
-    assert.equal((await run("stack/demo.ts", "--only", "everything").ended).code, 2);
+    assert.equal((await run("demo/main.ts", "--only", "everything").ended).code, 2);
   });
 });

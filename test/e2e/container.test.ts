@@ -13,7 +13,7 @@ import path from "node:path";
 import { Wallet as EthereumWallet } from "ethers";
 import { createClient } from "../../shared/client/index.ts";
 import { createKeyRing } from "../../proxy/base/auth/secret-files.ts";
-import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stand-ins/kms/signature.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { startByteRelay, type ByteRelay } from "../support/byte-relay.ts";
 import { runProgram } from "../support/program.ts";
@@ -22,9 +22,9 @@ import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
-import { DEVELOPMENT_REGION } from "../../scripts/product/image/development-keys.ts";
+import { DEVELOPMENT_REGION } from "../../scripts/image/development-keys.ts";
 
-const DOCKERFILE = "scripts/product/operations/proxy.Dockerfile";
+const DOCKERFILE = "scripts/operations/proxy.Dockerfile";
 const UNIT = 1_000_000n;
 /** The container's user and group. */
 const USER = 10_001;
@@ -166,7 +166,7 @@ describe("the proxy's container, without an engine (needs root, unshare and setp
     // Its store is its own: a developer and a key come by the operator's tool.
     const operator = async (...words: string[]): Promise<string> => {
       const args = ["--json", "--data", path.join(folder, "volumes", "data"), ...words];
-      const { code, out, err } = await runProgram("scripts/product/operator.ts", args);
+      const { code, out, err } = await runProgram("scripts/operator/main.ts", args);
       assert.equal(code, 0, err);
       return out;
     };

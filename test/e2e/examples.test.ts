@@ -9,8 +9,8 @@ import type { BridgeStatus } from "../../shared/api/bridge-status.ts";
 import { EXAMPLES, type Example } from "../../shared/api/examples.ts";
 import type { Info } from "../../shared/api/service.ts";
 import type { SwapQuote } from "../../shared/api/swaps.ts";
-import { openExampleAccount } from "../../scripts/stack/examples/bridges.ts";
-import { answerOf, requestOf, type Target } from "../../scripts/stack/examples/recorder.ts";
+import { openExampleAccount } from "../../scripts/examples/bridges.ts";
+import { answerOf, requestOf, type Target } from "../../scripts/examples/recorder.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 

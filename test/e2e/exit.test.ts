@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { PROVED_DELAY_SECS, showExit } from "../../scripts/stack/demo/exit.ts";
+import { PROVED_DELAY_SECS, showExit } from "../../scripts/demo/exit.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import type { Prover } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";

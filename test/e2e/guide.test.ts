@@ -9,7 +9,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Wallet as EthereumWallet } from "ethers";
-import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stand-ins/kms/signature.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { createClient, type Client } from "../../shared/client/index.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
@@ -18,9 +18,9 @@ import { blocksOf, openShell, type Block, type Shell } from "../support/guide.ts
 import { redisCommand } from "../support/redis.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
-import { DEVELOPMENT_REGION } from "../../scripts/product/image/development-keys.ts";
+import { DEVELOPMENT_REGION } from "../../scripts/image/development-keys.ts";
 
-const GUIDE = "scripts/product/operations/GUIDE.md";
+const GUIDE = "scripts/operations/GUIDE.md";
 const UNIT = 1_000_000n;
 const COINS = "0x8ac7230489e80000";
 const PORTS = ["6379", "6380", "8080", "9464", "8791"] as const;
@@ -48,7 +48,7 @@ describe("the operator's guide (needs redis-server, promtool, openssl and curl)"
     await copyFile(on.local.folder.secrets.path("signer.json"), path.join(root, "etc", "pair.json"));
     await chmod(path.join(root, "etc", "pair.json"), 0o600);
     const replacing = [
-      ["scripts/product/operations/redis-", path.join(root, "redis", "redis-")],
+      ["scripts/operations/redis-", path.join(root, "redis", "redis-")],
       ["/opt/cloister", PROJECT_ROOT],
       ["/etc/cloister", path.join(root, "etc")],
       ["/var/lib/cloister", path.join(root, "lib")],
@@ -57,7 +57,7 @@ describe("the operator's guide (needs redis-server, promtool, openssl and curl)"
     ] as const;
     // Their own port and folder are in them.
     for (const name of ["redis-store.conf", "redis-limits.conf"]) {
-      const text = await readFile(path.join(PROJECT_ROOT, "scripts/product/operations", name), "utf8");
+      const text = await readFile(path.join(PROJECT_ROOT, "scripts/operations", name), "utf8");
       await writeFile(
         path.join(root, "redis", name),
         replacing.slice(1).reduce((so, [from, to]) => so.replaceAll(from, to), text),
@@ -135,7 +135,7 @@ describe("the operator's guide (needs redis-server, promtool, openssl and curl)"
       "docker compose",
       "install",
       "npm run build-image",
-      "npx tsx scripts/product/image/kms-policy.ts",
+      "npx tsx scripts/image/kms-policy.ts",
       "systemctl enable",
     ]);
     for (const { kind, text } of guide) {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { SpendBody } from "../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";

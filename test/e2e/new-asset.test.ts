@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { Contract, getAddress, parseEther, Wallet as Account } from "ethers";
-import { deployContract } from "../../scripts/product/deploy.ts";
-import { giveCoins } from "../../scripts/stack/local-chain.ts";
+import { deployContract } from "../../scripts/deploy/pool.ts";
+import { giveCoins } from "../../scripts/stand-ins/local-chain.ts";
 import { pinsOf } from "../../scripts/stack/stack-wallet.ts";
 import { createWallet, memoryStorage, newSeed, type Wallet } from "../../shared/client/index.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
@@ -56,7 +56,7 @@ describe("a new asset, step by step", function () {
       ...{ OWNER_KEY: owner, SENDER_KEY: anybody.privateKey },
     };
     const npm = path.join(folder, "npm");
-    const operator = 'shift 3; exec node --import tsx scripts/product/operator.ts "$@"';
+    const operator = 'shift 3; exec node --import tsx scripts/operator/main.ts "$@"';
     await writeFile(npm, `#!/bin/sh\n[ "$1 $2 $3" = "run operator --" ] || exit 91\n${operator}\n`);
     await chmod(npm, 0o755);
 

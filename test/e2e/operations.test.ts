@@ -1,7 +1,7 @@
 // The operator's port of the whole service: the figures of a real deposit, from its request to its final block, of a Redis
 // that goes and comes back, and a proxy that is ready while it serves and not when it has been told to stop.
 import assert from "node:assert/strict";
-import { loggedLines } from "../../scripts/stack/service.ts";
+import { loggedLines } from "../../scripts/base/service.ts";
 import { readExposition, type Exposition } from "../support/exposition.ts";
 import { promtool } from "../support/promtool.ts";
 import { startRedis, type RedisServer } from "../support/redis.ts";

@@ -5,7 +5,7 @@ import path from "node:path";
 import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 import { servedIndex } from "../../proxy/base/store/lmdb/chain-tables.ts";
 import { openRebuildStore } from "../../proxy/base/store/lmdb/rebuild.ts";
-import { lineOfLog, loggedLines } from "../../scripts/stack/service.ts";
+import { lineOfLog, loggedLines } from "../../scripts/base/service.ts";
 import { runProgram, startProgram, type Ended } from "../support/program.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -42,7 +42,7 @@ describe("operator index", function () {
   });
 
   const operator = (words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended> =>
-    runProgram("scripts/product/operator.ts", words, env === undefined ? {} : { env });
+    runProgram("scripts/operator/main.ts", words, env === undefined ? {} : { env });
 
   const store = (): string => on.local.folder.inside("store");
   const chainOf = (rpc = on.entry.chain_rpc, chainId = on.entry.chain_id): string[] => [
@@ -172,7 +172,7 @@ describe("operator index", function () {
     await on.mine(600);
     await on.local.proxy().stop();
     const rebuild = ["index", "rebuild", ...chainOf()];
-    const { child, ended } = await startProgram("scripts/product/operator.ts", rebuild);
+    const { child, ended } = await startProgram("scripts/operator/main.ts", rebuild);
     children.add(child);
     child.stderr?.once("data", () => child.kill("SIGKILL"));
     const { signal, out } = await ended;

@@ -2,9 +2,9 @@
 // withdrawn, expired; what is refused before anything is sent; and the transaction for owners who sign elsewhere.
 import assert from "node:assert/strict";
 import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { deployContract, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployContract, deployTestUsdc } from "../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
-import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stand-ins/anvil.ts";
 import { attester } from "../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
@@ -72,7 +72,7 @@ for (const noun of ["assets", "executor"] as const) {
         code,
         out: text,
         err: error,
-      } = await runProgram("scripts/product/operator.ts", args, { env: keys });
+      } = await runProgram("scripts/operator/main.ts", args, { env: keys });
       // No refusal may show a key.
       for (const key of Object.values(keys)) assert.ok(!`${text}${error}`.includes(key.replace(/^0x/, "")));
       const data = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};

@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { readPair } from "../../proxy/api/enclave-link/signer-pair.ts";
-import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
-import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import { deployPool, deployTestUsdc } from "../../scripts/deploy/pool.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stand-ins/anvil.ts";
+import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stand-ins/platform/main.ts";
 import { developmentAttestations } from "../../scripts/stack/development-registration.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
-import { DEVELOPMENT_KEY_ARN, developmentKeyArn } from "../../scripts/product/image/development-keys.ts";
+import { DEVELOPMENT_KEY_ARN, developmentKeyArn } from "../../scripts/image/development-keys.ts";
 import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { runProgram } from "../support/program.ts";
 
@@ -55,7 +55,7 @@ describe("operator signer", function () {
     ...words: string[]
   ): Promise<{ code: number | null; data: Record<string, unknown>; error: string }> {
     const env = { OWNER_KEY: owner.privateKey, SENDER_KEY: stranger.privateKey };
-    const { code, out, err } = await runProgram("scripts/product/operator.ts", [...words, "--json"], { env });
+    const { code, out, err } = await runProgram("scripts/operator/main.ts", [...words, "--json"], { env });
     return { code, data: out === "" ? {} : (JSON.parse(out) as Record<string, unknown>), error: err };
   }
 

@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import { PYTHON_CLIENT, python, requirePython, type Ended } from "../support/python.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const UNIT = TestUsdc.unit;
 const FLAT = 50_000n;
-const PROVER = `${process.execPath} scripts/build/run.mjs scripts/product/prove.ts`;
+const PROVER = `${process.execPath} scripts/build/run.mjs scripts/prove/main.ts`;
 
 interface Told {
   readonly ticket_id: string;

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
-import { IDENTITY_SETTINGS, startExampleIdentity } from "../../scripts/stack/identity/example.ts";
+import { IDENTITY_SETTINGS, startExampleIdentity } from "../../scripts/stack/example-identity.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 

@@ -4,7 +4,7 @@ import { runProgram } from "../support/program.ts";
 
 describe("demo:stolen-key", function () {
   it("loses no more than a window's cap, and honest people pay and leave alone", async () => {
-    const { code, out, err } = await runProgram("scripts/stack/stolen-key.ts", ["--json"]);
+    const { code, out, err } = await runProgram("scripts/demo/stolen-key/main.ts", ["--json"]);
     assert.equal(code, 0, err);
     const { ok, checks } = JSON.parse(out) as {
       readonly ok: boolean;

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Case } from "../../scripts/stack/tamper/ledger.ts";
+import type { Case } from "../../scripts/demo/tamper/ledger.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 
@@ -12,7 +12,7 @@ describe("npm run demo:tamper", function () {
   this.timeout(480_000);
 
   it("shows each attack refused, and ends with 0", async () => {
-    const args = ["scripts/build/run.mjs", "scripts/stack/tamper.ts", "--json"];
+    const args = ["scripts/build/run.mjs", "scripts/demo/tamper/main.ts", "--json"];
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
     let stderr = "";

@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Contract, parseEther, toBeHex } from "ethers";
-import { committedKeyHashes } from "../../scripts/product/deploy.ts";
-import { handedTo } from "../../scripts/product/watch/calls.ts";
-import { connectNode } from "../../scripts/product/watch/node.ts";
-import { signersOf, type Recovered } from "../../scripts/product/watch/signatures.ts";
-import { StackError } from "../../scripts/product/stack-file.ts";
-import { auditService } from "../../scripts/product/audit/service.ts";
-import { PROGRAM_NAMES } from "../../scripts/product/image/measurement.ts";
-import { readImages, readSigners } from "../../scripts/product/operator/pool-signers.ts";
+import { committedKeyHashes } from "../../scripts/deploy/pool.ts";
+import { handedTo } from "../../scripts/watch/calls.ts";
+import { connectNode } from "../../scripts/watch/node.ts";
+import { signersOf, type Recovered } from "../../scripts/watch/signatures.ts";
+import { StackError } from "../../scripts/base/stack-file.ts";
+import { auditService } from "../../scripts/audit/service.ts";
+import { PROGRAM_NAMES } from "../../scripts/image/measurement.ts";
+import { readImages, readSigners } from "../../scripts/operator/pool-signers.ts";
 import { createLink } from "../../proxy/api/enclave-link/link.ts";
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
 import { startStack } from "../../scripts/stack/local-stack.ts";
@@ -291,7 +291,7 @@ describe("a pool that asks for two attestations", function () {
     assert.deepEqual(kinds, new Set(["deposit-shield", "spend", "private-swap"]));
 
     const folder = on.stack.folder.path;
-    const args = ["scripts/build/run.mjs", "scripts/product/watch.ts", "--once", "--json"];
+    const args = ["scripts/build/run.mjs", "scripts/watch/main.ts", "--once", "--json"];
     const watch = spawn(process.execPath, [...args, "--stack", folder, "--network", "second"], {
       cwd: PROJECT_ROOT,
     });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { copyFile } from "node:fs/promises";
 import { ClientError, type Wallet } from "../../shared/client/index.ts";
 import type { SpendBody } from "../../shared/api/transactions.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestNetwork, type TestStack } from "../support/stack.ts";

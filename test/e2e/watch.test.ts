@@ -38,7 +38,7 @@ describe("watch", function () {
     said: () => string;
     ended: Promise<number | null>;
   } {
-    const child = spawn(process.execPath, ["scripts/build/run.mjs", "scripts/product/watch.ts", ...args], {
+    const child = spawn(process.execPath, ["scripts/build/run.mjs", "scripts/watch/main.ts", ...args], {
       cwd: PROJECT_ROOT,
     });
     children.add(child);

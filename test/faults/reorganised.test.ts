@@ -3,7 +3,7 @@
  * Its tickets say so, are executed again in their order, and every wallet ends with what it had.
  */
 import assert from "node:assert/strict";
-import { lineOfLog } from "../../scripts/stack/service.ts";
+import { lineOfLog } from "../../scripts/base/service.ts";
 import type { SpendBody, Ticket } from "../../shared/api/transactions.ts";
 import type { Client } from "../../shared/client/index.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";

@@ -15,10 +15,10 @@ import {
   type JsonRpcSigner,
 } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
-import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import type { SimulatedEnclave } from "../../scripts/stand-ins/platform/main.ts";
 import {
   NO_UPDATE,
   type PoolRootUpdate,

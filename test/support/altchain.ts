@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { startService, type Service } from "../../scripts/stack/service.ts";
+import { startService, type Service } from "../../scripts/base/service.ts";
 import type { ExpectedBurn } from "../../shared/altchain/checking.ts";
 import { altchainNode, type AltchainNode } from "../../shared/altchain/node.ts";
 import { keyFromSeed, type AltchainKey } from "../../shared/altchain/signing.ts";
@@ -23,7 +23,7 @@ export async function startTestAltchain(): Promise<TestAltchain> {
   const start = (port?: string): Promise<Service> =>
     startService({
       name: "altchain",
-      program: "scripts/stack/venues/altchain/main.ts",
+      program: "scripts/stand-ins/venues/altchain/main.ts",
       args: [
         "--folder",
         path.join(folder, "chain"),

@@ -9,7 +9,7 @@ export interface Audit {
 }
 
 export async function audited(...options: readonly string[]): Promise<Audit> {
-  const { code, out, err } = await runProgram("scripts/product/audit.ts", ["--json", ...options]);
+  const { code, out, err } = await runProgram("scripts/audit/main.ts", ["--json", ...options]);
   const line = out.trim().split("\n").at(-1) ?? "";
   if (!line.startsWith("{")) throw new Error(`no report, exit code ${String(code)}: ${err}`);
   const { findings } = JSON.parse(line) as Audit;

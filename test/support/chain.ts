@@ -4,4 +4,4 @@ export {
   DEVELOPMENT_MNEMONIC,
   type Anvil,
   type AnvilOptions,
-} from "../../scripts/stack/anvil.ts";
+} from "../../scripts/stand-ins/anvil.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Context } from "mocha";
 import { chromium, type BrowserContext } from "playwright-core";
-import { PATIENCE_MS } from "../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../scripts/base/poll.ts";
 
 /** `npm test` finds one on the PATH and names it here. */
 const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";

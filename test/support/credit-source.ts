@@ -1,7 +1,7 @@
 /** A contract that brings money into a pool, as a test tells it to, and the notes that it asks for. */
 import { AbiCoder, Contract, type JsonRpcSigner } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { deployContract } from "../../scripts/product/deploy.ts";
+import { deployContract } from "../../scripts/deploy/pool.ts";
 import type { ShieldedAddress } from "../../shared/notes/address.ts";
 import { OutputSealer } from "../../shared/notes/encryption.ts";
 import { sealUnmeasured } from "../../shared/notes/measured-note.ts";

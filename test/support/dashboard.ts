@@ -18,9 +18,9 @@ import {
 } from "../../proxy/dashboard/contract/endpoints.ts";
 import type { DashboardProblem } from "../../proxy/dashboard/contract/errors.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
-import { createInvitation, type InvitationTerms } from "../../scripts/product/operator/invitations.ts";
+import { createInvitation, type InvitationTerms } from "../../scripts/operator/invitations.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
-import { startService, type Service } from "../../scripts/stack/service.ts";
+import { startService, type Service } from "../../scripts/base/service.ts";
 import { Authenticator } from "./authenticator.ts";
 
 const CHAIN_ID = 31_337;

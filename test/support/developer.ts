@@ -33,7 +33,7 @@ export async function addTestDeveloper({ stack, local, entry }: TestStack, id: s
     const clock = `const now = Date.now; Date.now = () => now() - ${minutesAgo * 60_000};`;
     const flags = ["--import", `data:text/javascript,${encodeURIComponent(clock)}`];
     const args = ["--data", store, "fees", ...words];
-    const { code, out, err } = await runProgram("scripts/product/operator.ts", args, { flags });
+    const { code, out, err } = await runProgram("scripts/operator/main.ts", args, { flags });
     if (code !== 0) throw new Error(err);
     return out;
   };

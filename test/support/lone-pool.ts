@@ -2,9 +2,9 @@
 import { poolChain } from "../../shared/client/chain/index.ts";
 import { Contract, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { committedKeyHashes, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes, deployTestUsdc } from "../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
-import { startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
+import { startAnvil, type Anvil } from "../../scripts/stand-ins/anvil.ts";
 import { attester } from "../../scripts/stack/pool-transaction.ts";
 import {
   createWallet,

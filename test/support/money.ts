@@ -10,7 +10,7 @@ import type { HDNodeWallet } from "ethers";
 import { Contract, JsonRpcProvider, Wallet, type JsonRpcSigner } from "ethers";
 import { pino } from "pino";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { committedKeyHashes, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes, deployTestUsdc } from "../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { authorize, depositDraft, type Draft, seal, type Setting, signalsOf, spendDraft } from "./drafts.ts";
 import { type Attester, attester, signatureBytes } from "../../scripts/stack/pool-transaction.ts";

@@ -2,7 +2,7 @@
 // `test/e2e/commands.test.ts` runs them as `npm run` does.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { nodeArguments } from "../../scripts/build/programs.ts";
+import { nodeArguments } from "../../scripts/base/programs.ts";
 import { PROJECT_ROOT } from "./tree.ts";
 
 export interface Ended {

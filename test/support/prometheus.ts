@@ -11,7 +11,7 @@ import { freePort } from "../../scripts/stack/ports.ts";
 import { PROJECT_ROOT } from "./tree.ts";
 import { until } from "./until.ts";
 
-const OPERATIONS = path.join(PROJECT_ROOT, "scripts/product/operations");
+const OPERATIONS = path.join(PROJECT_ROOT, "scripts/operations");
 
 const configuration = z.looseObject({
   global: z.strictObject({ scrape_interval: z.string(), evaluation_interval: z.string() }),

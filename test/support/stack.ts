@@ -13,10 +13,10 @@ import type { PoolTerms } from "../../scripts/stack/local-contracts.ts";
 import type { EachProxy, LocalNetwork } from "../../scripts/stack/local-network.ts";
 import type { NetworkSize } from "../../scripts/stack/network-size.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
-import type { NetworkEntry, NetworkName } from "../../scripts/product/stack-file.ts";
+import type { NetworkEntry, NetworkName } from "../../scripts/base/stack-file.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
 import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import {
   createClient,
   memoryStorage,

@@ -8,13 +8,13 @@ import { createChain } from "../../proxy/base/chain/provider.ts";
 import { createConcurrencyLimit } from "../../proxy/base/chain/concurrency-limit.ts";
 import { createVenue, type Venue } from "../../proxy/api/swap/venue.ts";
 import { createSwapQuotes, type SwapQuotes } from "../../proxy/api/swap/swap.service.ts";
-import { deployContract } from "../../scripts/product/deploy.ts";
+import { deployContract } from "../../scripts/deploy/pool.ts";
 import {
   createUniswapPool,
   deployUniswap,
   type PoolTerms,
   type Uniswap,
-} from "../../scripts/stack/uniswap.ts";
+} from "../../scripts/stand-ins/uniswap.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import type { Address, Field } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";

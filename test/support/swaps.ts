@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";
-import { deployContract } from "../../scripts/product/deploy.ts";
+import { deployContract } from "../../scripts/deploy/pool.ts";
 import type { PoolTransaction } from "../../scripts/stack/pool-transaction.ts";
 import { quoteExactInput } from "./quoter.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";

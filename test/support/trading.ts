@@ -1,5 +1,5 @@
 /** The second network with its venue, and wallets that hold dollars there. */
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import type { Wallet } from "../../shared/client/index.ts";
 import { startTestStack, type TestStack, type TestStackOptions } from "./stack.ts";
 import { LocalVenue } from "./venue.ts";

@@ -1,5 +1,5 @@
 /** Waiting for a condition, with a deadline, instead of sleeping and hoping. */
-import { PATIENCE_MS, poll } from "../../scripts/stack/poll.ts";
+import { PATIENCE_MS, poll } from "../../scripts/base/poll.ts";
 
 type Answer<T> = T | undefined | false;
 type Ask<T> = () => Promise<Answer<T>> | Answer<T>;

@@ -1,9 +1,9 @@
 /** The local venue as strangers use it: quotes, paths, trades that move a price, pools of their own. */
 import { Contract, type JsonRpcSigner } from "ethers";
-import type { NetworkEntry } from "../../scripts/product/stack-file.ts";
-import { createUniswapPool } from "../../scripts/stack/uniswap.ts";
+import type { NetworkEntry } from "../../scripts/base/stack-file.ts";
+import { createUniswapPool } from "../../scripts/stand-ins/uniswap.ts";
 import { quoteExactInput } from "./quoter.ts";
-import { TestUsdc } from "../../scripts/stack/usdc.ts";
+import { TestUsdc } from "../../scripts/stand-ins/usdc.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";

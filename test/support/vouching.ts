@@ -1,9 +1,9 @@
 // Attestation documents of an enclave that is only its documents: for the client, which sees nothing else of one.
 // The development root, real COSE and certificates; what they say is chosen by the test.
 import { createHash } from "node:crypto";
-import { developmentRoot } from "../../scripts/product/image/development-keys.ts";
-import type { Authority } from "../../scripts/product/image/certificates.ts";
-import { simulatedModule } from "../../scripts/stack/simulated-nsm.ts";
+import { developmentRoot } from "../../scripts/image/development-keys.ts";
+import type { Authority } from "../../scripts/image/certificates.ts";
+import { simulatedModule } from "../../scripts/stand-ins/platform/nsm.ts";
 import { decodeAttestationReply, encodeAttestationRequest } from "../../enclave/nsm.ts";
 import type { EnclavePins } from "../../shared/client/index.ts";
 import type { Measurement } from "../../shared/protocol/attestation-document.ts";

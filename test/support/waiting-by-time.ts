@@ -1,6 +1,6 @@
 /** Every provider of the tests looks for receipts by time: their chains mine only what is sent. */
 import { JsonRpcApiProvider, type Subscription } from "ethers";
-import { ReceiptByTime } from "../../scripts/product/receipt-by-time.ts";
+import { ReceiptByTime } from "../../scripts/base/receipt-by-time.ts";
 
 const EVERY_MS = 20;
 

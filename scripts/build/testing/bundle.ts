@@ -5,7 +5,7 @@
  */
 import path from "node:path";
 import { build, type Plugin } from "esbuild";
-import { asTheyLie, BUNDLING } from "../programs.ts";
+import { asTheyLie, BUNDLING } from "../../base/programs.ts";
 
 /** ES modules of many files. Every other package is taken as it lies. */
 const JOINED =

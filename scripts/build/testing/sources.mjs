@@ -13,7 +13,7 @@ const PARTED = /["'`], ["'`]/g;
 /** A name alone is most often no place; dots alone are a way to one. */
 const isPlace = (word) => /[./]/.test(word) && /[^./]/.test(word);
 /** Lists of what can be made: who uses one of these names it too. */
-const LISTS = new Set(["scripts/build/programs.ts", "scripts/build/setup.mjs"]);
+const LISTS = new Set(["scripts/base/programs.ts", "scripts/build/setup.mjs"]);
 const isIn = (file, place) => file === place || file.startsWith(`${place}/`);
 
 /** All files of the project by their place in it; undefined where it lies in no repository. */

@@ -4,7 +4,7 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { bundledProgram } from "../../build/programs.ts";
+import { bundledProgram } from "../../base/programs.ts";
 
 export interface Child<Ask, Answer> {
   readonly pid: number;

@@ -32,9 +32,9 @@ import type { VerificationKey } from "../../../shared/protocol/verification-key.
 import { verificationKeysFolder } from "../../build/circuits/artefacts.ts";
 import { releaseCurve } from "../../build/circuits/ceremony.ts";
 import { startServingEnclave } from "../../stack/serving-enclave.ts";
-import { verifierLauncher } from "../../stack/verifier-launcher.ts";
-import { developmentConfiguration } from "../../product/image/configuration.ts";
-import { ENCLAVE_FOLDER, PROGRAMS } from "../../product/image/measurement.ts";
+import { verifierLauncher } from "../../stand-ins/platform/verifier-launcher.ts";
+import { developmentConfiguration } from "../../image/configuration.ts";
+import { ENCLAVE_FOLDER, PROGRAMS } from "../../image/measurement.ts";
 import { aStatement } from "./client/statements.ts";
 import {
   byTurns,

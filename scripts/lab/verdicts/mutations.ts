@@ -4,7 +4,7 @@
  */
 import { BASE_FIELD_ORDER, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { KIND_NAMES, signalCount } from "../../../shared/protocol/statements.ts";
-import { wordsOf } from "../../product/watch/groth16.ts";
+import { wordsOf } from "../../watch/groth16.ts";
 import { Draw } from "./draw.ts";
 import type { KeySet, Origin, Origins } from "./origins.ts";
 import {

@@ -20,7 +20,7 @@ import {
 import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 import { verificationKeyHash } from "../../../shared/protocol/verification-key.ts";
 import { readKeyFiles } from "../../build/circuits/artefacts.ts";
-import { developmentConfiguration } from "../../product/image/configuration.ts";
+import { developmentConfiguration } from "../../image/configuration.ts";
 import { trapdoorKeys } from "../bench/trapdoor/keys.ts";
 import { Draw } from "./draw.ts";
 import { KEY_SETS, type Keys, type KeySet } from "./origins.ts";

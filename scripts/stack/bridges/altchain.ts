@@ -5,9 +5,9 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toBytes32 } from "../../../shared/protocol/bytes.ts";
 import { keccak256 } from "../../../shared/protocol/hash.ts";
-import { startService, type Service } from "../service.ts";
+import { startService, type Service } from "../../base/service.ts";
 import type { NetworkFolder } from "../stack-folder.ts";
-import { JsonRpc } from "../venues/json-rpc.ts";
+import { JsonRpc } from "../../stand-ins/venues/json-rpc.ts";
 import { z } from "zod";
 
 export interface LocalAltchain extends Service {
@@ -30,7 +30,7 @@ const COINS = 100_000_000_000;
 export async function startLocalAltchain(folder: NetworkFolder): Promise<LocalAltchain> {
   const service = await startService({
     name: "altchain",
-    program: "scripts/stack/venues/altchain/main.ts",
+    program: "scripts/stand-ins/venues/altchain/main.ts",
     args: ["--folder", folder.inside("altchain")],
     logFile: folder.log("altchain"),
     isReady: ({ url }) => typeof url === "string",

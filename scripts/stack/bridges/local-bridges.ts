@@ -2,14 +2,14 @@
 // exchange, and the other blockchain. What they are made of lies in the network's folder, so that a second start resumes
 // it. DEVELOPMENT ONLY.
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
-import type { BridgesEntry } from "../../product/stack-file.ts";
-import { startAnvil, type Anvil } from "../anvil.ts";
-import { Parties } from "../parties.ts";
+import type { BridgesEntry } from "../../base/stack-file.ts";
+import { startAnvil, type Anvil } from "../../stand-ins/anvil.ts";
+import { Parties } from "../../base/parties.ts";
 import { choosePorts } from "../ports.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../../base/service.ts";
 import type { NetworkFolder } from "../stack-folder.ts";
-import { startAttester } from "../venues/attester/start.ts";
-import { startExchange } from "../venues/exchange/start.ts";
+import { startAttester } from "../../stand-ins/venues/attester/start.ts";
+import { startExchange } from "../../stand-ins/venues/exchange/start.ts";
 import { startLocalAltchain } from "./altchain.ts";
 import { bridgesEntry, writeBridgeSettings } from "./settings.ts";
 import { readBridges, settleBridges, venueFolder, type BridgesDeployment } from "./settle.ts";

@@ -7,12 +7,12 @@ import { addressToWord } from "../../../shared/protocol/host/cctp.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
-import type { BridgesEntry, NetworkEntry } from "../../product/stack-file.ts";
-import { giveCoins } from "../local-chain.ts";
-import { poll } from "../poll.ts";
-import { TestUsdc } from "../usdc.ts";
-import { postAction, sendToEvm, signAction } from "../venues/exchange/actions.ts";
-import { readAmount, writeAmount } from "../venues/exchange/amounts.ts";
+import type { BridgesEntry, NetworkEntry } from "../../base/stack-file.ts";
+import { giveCoins } from "../../stand-ins/local-chain.ts";
+import { poll } from "../../base/poll.ts";
+import { TestUsdc } from "../../stand-ins/usdc.ts";
+import { postAction, sendToEvm, signAction } from "../../stand-ins/venues/exchange/actions.ts";
+import { readAmount, writeAmount } from "../../stand-ins/venues/exchange/amounts.ts";
 
 const GAS_MONEY = 10n ** 18n;
 const [FAST, SAFE] = [1_000, 2_000];

@@ -1,7 +1,7 @@
 // What the proxy is told of the local bridges (CLOISTER_BRIDGES), and what stack.json tells everybody else. Both come from
 // one place, so that a client pins what the service really uses. DEVELOPMENT ONLY.
 import { getAddress, Wallet } from "ethers";
-import type { BridgesEntry } from "../../product/stack-file.ts";
+import type { BridgesEntry } from "../../base/stack-file.ts";
 import { writeJson, type NetworkFolder } from "../stack-folder.ts";
 import type { BridgeChains, BridgesDeployment } from "./settle.ts";
 import { ALTCHAIN_DECIMALS, BOUNDS, CHAINS, CONFIRMATIONS, DOMAINS } from "./terms.ts";

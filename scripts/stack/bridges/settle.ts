@@ -4,15 +4,19 @@ import { JsonRpcProvider, NonceManager, Wallet } from "ethers";
 import { z } from "zod";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
-import { deployTestUsdc } from "../../product/deploy.ts";
-import { deployForwarders } from "../../product/forwarders.ts";
-import { readStackJson, StackError } from "../../product/stack-file.ts";
-import type { Anvil } from "../anvil.ts";
-import type { Remote } from "../cctp.ts";
-import { giveCoins } from "../local-chain.ts";
+import { deployTestUsdc } from "../../deploy/pool.ts";
+import { deployForwarders } from "../../deploy/forwarders.ts";
+import { readStackJson, StackError } from "../../base/stack-file.ts";
+import type { Anvil } from "../../stand-ins/anvil.ts";
+import type { Remote } from "../../stand-ins/cctp.ts";
+import { giveCoins } from "../../stand-ins/local-chain.ts";
 import { writeJson, type NetworkFolder } from "../stack-folder.ts";
-import { attesterAddresses } from "../venues/attester/start.ts";
-import { deployCctp, deployExchangeForwarder, type CctpContracts } from "../venues/cctp-contracts.ts";
+import { attesterAddresses } from "../../stand-ins/venues/attester/start.ts";
+import {
+  deployCctp,
+  deployExchangeForwarder,
+  type CctpContracts,
+} from "../../stand-ins/venues/cctp-contracts.ts";
 import { DOMAINS, type BridgeChainName } from "./terms.ts";
 
 const address = z.custom<Address>((text) => typeof text === "string" && text === asAddress(text));

@@ -5,10 +5,10 @@ import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { buildImage } from "../../../scripts/product/image/assemble.ts";
-import { composeEif } from "../../../scripts/product/image/compose.ts";
-import type { ProgramName } from "../../../scripts/product/image/measurement.ts";
-import { entriesOf } from "../../../scripts/product/image/ramdisk.ts";
+import { buildImage } from "../../../scripts/image/assemble.ts";
+import { composeEif } from "../../../scripts/image/compose.ts";
+import type { ProgramName } from "../../../scripts/image/measurement.ts";
+import { entriesOf } from "../../../scripts/image/ramdisk.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
 /** AWS's, but for `rdinit`, which names the first process. */

@@ -8,11 +8,11 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { groth16, zKey } from "snarkjs";
-import { announceBeacon, applyBeacon } from "../../../scripts/product/ceremony/beacon.ts";
-import { contribute } from "../../../scripts/product/ceremony/contribute.ts";
-import { finishCeremony } from "../../../scripts/product/ceremony/finish.ts";
-import { initCeremony } from "../../../scripts/product/ceremony/init.ts";
-import { compiledElsewhere } from "../../../scripts/product/ceremony/sources.ts";
+import { announceBeacon, applyBeacon } from "../../../scripts/ceremony/beacon.ts";
+import { contribute } from "../../../scripts/ceremony/contribute.ts";
+import { finishCeremony } from "../../../scripts/ceremony/finish.ts";
+import { initCeremony } from "../../../scripts/ceremony/init.ts";
+import { compiledElsewhere } from "../../../scripts/ceremony/sources.ts";
 import {
   CeremonyError,
   isKeyEntry,
@@ -24,9 +24,9 @@ import {
   type CeremonyFault,
   type Entry,
   type Transcript,
-} from "../../../scripts/product/ceremony/transcript.ts";
-import { verifyCeremony, type VerifyOptions } from "../../../scripts/product/ceremony/verify.ts";
-import { contributionsOf } from "../../../scripts/product/ceremony/zkey-file.ts";
+} from "../../../scripts/ceremony/transcript.ts";
+import { verifyCeremony, type VerifyOptions } from "../../../scripts/ceremony/verify.ts";
+import { contributionsOf } from "../../../scripts/ceremony/zkey-file.ts";
 import { repositoryRoot, sha256Hex } from "../../../scripts/build/circuits/compile.ts";
 import { makePtau } from "../../../scripts/build/ptau.ts";
 import { runProgram } from "../../support/program.ts";
@@ -591,6 +591,6 @@ async function compile(folder: string, name: string, source: string): Promise<vo
 }
 
 async function run(args: readonly string[], input = ""): Promise<{ code: number | null; output: string }> {
-  const { code, said } = await runProgram("scripts/product/ceremony.ts", args, { input });
+  const { code, said } = await runProgram("scripts/ceremony/main.ts", args, { input });
   return { code, output: said };
 }

@@ -26,7 +26,7 @@ describe("npm run prove", function () {
   });
 
   async function prove(args: readonly string[], input: string): Promise<Ended> {
-    const script = ["scripts/build/run.mjs", "scripts/product/prove.ts"];
+    const script = ["scripts/build/run.mjs", "scripts/prove/main.ts"];
     const child = spawn(process.execPath, [...script, ...args], { cwd: PROJECT_ROOT, stdio: "pipe" });
     const said = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const)

@@ -1,7 +1,7 @@
 // Before anything is made for a service, its enclaves have to prove themselves: what the client refuses, and what not.
 import assert from "node:assert/strict";
 import { Wallet as EthereumWallet } from "ethers";
-import { makeRoot } from "../../../scripts/product/image/certificates.ts";
+import { makeRoot } from "../../../scripts/image/certificates.ts";
 import {
   createClient,
   createWallet,

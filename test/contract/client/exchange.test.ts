@@ -8,8 +8,8 @@ import {
   exchangeSession,
   identityProviderSession,
 } from "../../../shared/client/index.ts";
-import { startProvider, type RunningProvider } from "../../../scripts/stack/identity/provider.ts";
-import { RESOURCE } from "../../../scripts/stack/identity/sign-in.ts";
+import { startProvider, type RunningProvider } from "../../../scripts/stand-ins/identity/provider.ts";
+import { RESOURCE } from "../../../scripts/stand-ins/identity/sign-in.ts";
 import { startEdge, type Edge } from "../http/edge.ts";
 
 describe("client: sessions from an identity provider", () => {

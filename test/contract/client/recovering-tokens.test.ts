@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract, ZeroAddress } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { chainExit, lanesOf } from "../../../shared/client/bridges/bridge-pins.ts";
 import { inPlace, outPlace } from "../../../shared/client/bridges/terms.ts";
 import type { Recovery } from "../../../shared/client/chain/index.ts";

@@ -6,16 +6,16 @@ import path from "node:path";
 import { base58 } from "@scure/base";
 import { Contract, Interface, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
-import { deployForwarders } from "../../../scripts/product/forwarders.ts";
-import { startAnvil, type Anvil } from "../../../scripts/stack/anvil.ts";
+import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
+import { deployForwarders } from "../../../scripts/deploy/forwarders.ts";
+import { startAnvil, type Anvil } from "../../../scripts/stand-ins/anvil.ts";
 import {
   attesterAddresses,
   startAttester,
   type RunningAttester,
-} from "../../../scripts/stack/venues/attester/start.ts";
-import { poll } from "../../../scripts/stack/poll.ts";
-import { deployCctp, type CctpContracts } from "../../../scripts/stack/venues/cctp-contracts.ts";
+} from "../../../scripts/stand-ins/venues/attester/start.ts";
+import { poll } from "../../../scripts/base/poll.ts";
+import { deployCctp, type CctpContracts } from "../../../scripts/stand-ins/venues/cctp-contracts.ts";
 import { recoverBridges, type Recovery, type RecoveryOptions } from "../../../shared/client/chain/index.ts";
 import type { Pins } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";

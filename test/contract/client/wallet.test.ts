@@ -1,6 +1,6 @@
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import {
   ClientError,
   createClient,

@@ -33,7 +33,7 @@ describe("exit: the command", function () {
     // One key, one state.
     const state = path.join(folder, secrets["EXIT_SEED"]?.slice(2, 8) ?? "none");
     const args = ["--rpc", rpc, "--pool", pool, "--to", to, "--finality", "0", "--state", state, ...more];
-    const { code, said } = await runProgram("scripts/product/exit.ts", args, { env: secrets });
+    const { code, said } = await runProgram("scripts/exit/main.ts", args, { env: secrets });
     return { code, text: said };
   }
 

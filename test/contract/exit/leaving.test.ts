@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { leaveAll, type Left } from "../../../scripts/product/exit/leaving.ts";
+import { leaveAll, type Left } from "../../../scripts/exit/leaving.ts";
 import {
   memoryStorage,
   type Prover,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomInt } from "node:crypto";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { compiledFactory } from "../../../scripts/product/forwarders.ts";
+import { compiledFactory } from "../../../scripts/deploy/forwarders.ts";
 import { mustField, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";

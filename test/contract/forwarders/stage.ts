@@ -10,9 +10,9 @@ import {
   type LogDescription,
 } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract, deployTestUsdc } from "../../../scripts/product/deploy.ts";
-import { deployForwarders } from "../../../scripts/product/forwarders.ts";
-import { acceptRemote, asRemote, deployCctp, type Cctp } from "../../../scripts/stack/cctp.ts";
+import { deployContract, deployTestUsdc } from "../../../scripts/deploy/pool.ts";
+import { deployForwarders } from "../../../scripts/deploy/forwarders.ts";
+import { acceptRemote, asRemote, deployCctp, type Cctp } from "../../../scripts/stand-ins/cctp.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { FORWARDERS_ABI, POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";

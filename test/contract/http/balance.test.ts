@@ -4,7 +4,7 @@ import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { createChain } from "../../../proxy/base/chain/provider.ts";
 import { createTokens } from "../../../proxy/base/chain/token.ts";
 import { createBalances } from "../../../proxy/api/balances/balances.service.ts";
-import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { balance } from "../../../shared/api/data.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { startEdge, type Edge } from "./edge.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { bridgeRoutes } from "../../../proxy/api/bridge/bridge.routes.ts";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/base/bridge/bridge.settings.ts";
 import type { Book, BurnDesk, Facts } from "../../../proxy/relay/requests.ts";

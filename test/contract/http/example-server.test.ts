@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMintingServer, usersOf } from "../../../scripts/stack/example-server.ts";
-import { startProvider, type RunningProvider } from "../../../scripts/stack/identity/provider.ts";
+import { startProvider, type RunningProvider } from "../../../scripts/stand-ins/identity/provider.ts";
 import { createClient } from "../../../shared/client/index.ts";
 import { startEdge, type Edge } from "./edge.ts";
 

@@ -12,8 +12,8 @@ import {
   startProvider,
   type RunningProvider,
   type SigningKey,
-} from "../../../scripts/stack/identity/provider.ts";
-import { RESOURCE, type Tokens } from "../../../scripts/stack/identity/sign-in.ts";
+} from "../../../scripts/stand-ins/identity/provider.ts";
+import { RESOURCE, type Tokens } from "../../../scripts/stand-ins/identity/sign-in.ts";
 import { startEdge, type Answer, type Edge, type EdgeOptions } from "./edge.ts";
 
 type Content = Readonly<Record<string, unknown>>;

@@ -21,7 +21,7 @@ describe("operator fees", function () {
   after(() => edge.stop());
 
   const fees = (...words: string[]): Promise<Ended> =>
-    runProgram("scripts/product/operator.ts", ["--data", edge.folder, "fees", ...words]);
+    runProgram("scripts/operator/main.ts", ["--data", edge.folder, "fees", ...words]);
 
   it("set is felt by the running proxy at once, list shows it, remove ends it", async () => {
     const set = await fees(

@@ -32,7 +32,7 @@ describe("operator and openapi commands", () => {
   const run = (script: string, args: readonly string[]): Promise<Ended> =>
     runProgram(`scripts/${script}.ts`, args);
   const operator = (...args: string[]): Promise<Ended> =>
-    run("product/operator", ["--data", edge.folder, "--pepper", pepperFile, ...args]);
+    run("operator/main", ["--data", edge.folder, "--pepper", pepperFile, ...args]);
   const ask = (key: string): Promise<Answer> =>
     edge.call("GET", "/whoami", { credential: false, headers: { "X-API-Key": key } });
 
@@ -219,18 +219,13 @@ describe("operator and openapi commands", () => {
       assert.notEqual(err, "");
       assert.equal(out, "");
     }
-    const elsewhere = await run("product/operator", [
-      "--data",
-      join(edge.folder, "typo"),
-      "developers",
-      "list",
-    ]);
+    const elsewhere = await run("operator/main", ["--data", join(edge.folder, "typo"), "developers", "list"]);
     assert.equal(elsewhere.code, 2);
     assert.match(elsewhere.err, /holds no store/);
   });
 
   it("explains itself", async () => {
-    const { code, out } = await run("product/operator", ["--help"]);
+    const { code, out } = await run("operator/main", ["--help"]);
     assert.equal(code, 0);
     assert.match(out, /keys create/);
   });

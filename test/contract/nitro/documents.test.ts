@@ -6,7 +6,7 @@ import { p384 } from "@noble/curves/nist.js";
 import { sha384 } from "@noble/hashes/sha2.js";
 import { Contract, Interface, JsonRpcProvider, type Signer } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { attestationSteps, type AttestationSteps } from "../../../shared/client/nitro/attestation-steps.ts";
 import { hintsFor } from "../../../shared/client/nitro/p384-hints.ts";
 import { readAttestation, verifyAttestation } from "../../../shared/protocol/attestation-document.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { Contract, JsonRpcProvider } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { concatBytes, mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { drawBytes } from "../../support/drafts.ts";

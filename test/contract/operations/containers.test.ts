@@ -12,7 +12,7 @@ import { configHelp } from "../../../proxy/base/settings.ts";
 import { copiesOf, makeTree, stagesOf } from "../../support/container-tree.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
-const FOLDER = "scripts/product/operations";
+const FOLDER = "scripts/operations";
 const read = (file: string): Promise<string> => readFile(path.join(PROJECT_ROOT, file), "utf8");
 
 interface Container {
@@ -26,8 +26,8 @@ const CONTAINERS: readonly Container[] = [
     programs: [
       ["proxy/api/main.ts", "--help"],
       ["proxy/relay/main.ts", "--help"],
-      ["scripts/product/operator.ts", "--help"],
-      ["scripts/product/operator.ts", "signer", "--help"],
+      ["scripts/operator/main.ts", "--help"],
+      ["scripts/operator/main.ts", "signer", "--help"],
     ],
   },
   { file: `${FOLDER}/dashboard.Dockerfile`, programs: [["proxy/dashboard/main.ts", "--help"]] },

@@ -7,7 +7,7 @@ import { createRelayMetrics, RELAY_METRICS } from "../../../proxy/relay/metrics.
 import { readExposition } from "../../support/exposition.ts";
 
 const METRICS = { ...PROXY_METRICS, ...RELAY_METRICS };
-const FOLDER = new URL("../../../scripts/product/operations/", import.meta.url);
+const FOLDER = new URL("../../../scripts/operations/", import.meta.url);
 const textOf = (file: string): string => readFileSync(new URL(file, FOLDER), "utf8");
 
 interface Panel {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promtool } from "../../support/promtool.ts";
 
-const RULES = new URL("../../../scripts/product/operations/alerts.yml", import.meta.url).pathname;
+const RULES = new URL("../../../scripts/operations/alerts.yml", import.meta.url).pathname;
 
 /** Labels that a scrape gives; a rule that sums over them leaves some out. */
 const AT = 'instance="a:1",job="pool"';

@@ -17,16 +17,16 @@ function requireSettings(text: string): void {
 
 describe("the proxy as a service", () => {
   it("the unit starts the proxy as the user of the enclave's bridge, with rights to its own folder alone", async () => {
-    const unit = await read("scripts/product/operations/cloister-proxy.service");
+    const unit = await read("scripts/operations/cloister-proxy.service");
     requireSettings(unit);
     const valueOf = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1];
     const script = /^\/usr\/bin\/node --import tsx (\S+)$/.exec(valueOf("ExecStart") ?? "")?.[1];
     assert.ok(script !== undefined && existsSync(path.join(PROJECT_ROOT, script)));
-    const steps = await read("scripts/product/image/README.md");
+    const steps = await read("scripts/image/README.md");
     assert.match(steps, new RegExp(`useradd --system --user-group ${valueOf("User") ?? ""}\n`));
     assert.match(valueOf("Environment") ?? "", /CLOISTER_DATA_DIR=\/var\/lib\/cloister$/);
     assert.equal(valueOf("StateDirectory"), "cloister");
-    const bridge = await read("scripts/product/image/host/cloister-vsock-bridge.service");
+    const bridge = await read("scripts/image/host/cloister-vsock-bridge.service");
     assert.match(bridge, new RegExp(`^Group=${valueOf("Group") ?? ""}$`, "m"));
     assert.match(valueOf("After") ?? "", /cloister-vsock-bridge\.service/);
     for (const [name, value] of [
@@ -48,7 +48,7 @@ describe("the proxy as a service", () => {
 
   it("the relay's unit is the proxy's but for what it starts, its settings, and what it waits for", async () => {
     const [proxys, relays] = await Promise.all(
-      ["proxy", "relay"].map((name) => read(`scripts/product/operations/cloister-${name}.service`)),
+      ["proxy", "relay"].map((name) => read(`scripts/operations/cloister-${name}.service`)),
     );
     const lines = (unit = ""): string[] =>
       unit.split("\n").filter((line) => line !== "" && !line.startsWith("#"));

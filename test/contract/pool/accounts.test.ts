@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Contract, HDNodeWallet, TypedDataEncoder, Wallet } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
 import { authorizationType } from "../../support/oracle.ts";
 import { DEVELOPMENT_MNEMONIC } from "../../support/chain.ts";

@@ -14,7 +14,7 @@ import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../sha
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { imageOf } from "../../../shared/protocol/host/registration.ts";
 import { contextOf, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
-import { deployPool } from "../../../scripts/product/deploy.ts";
+import { deployPool } from "../../../scripts/deploy/pool.ts";
 import {
   deployPoolWithSigners,
   developmentAttestations,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract, getAddress, type ContractTransactionReceipt } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { depositDraft, drawBytes, seal } from "../../support/drafts.ts";
 import {
   answerOf,

@@ -1,8 +1,8 @@
-// What scripts/product/deploy.ts refuses before anything is paid for, run as an operator runs it. See deployment.tree.
+// What scripts/deploy/pool.ts refuses before anything is paid for, run as an operator runs it. See deployment.tree.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { developmentRoot } from "../../../scripts/product/image/development-keys.ts";
+import { developmentRoot } from "../../../scripts/image/development-keys.ts";
 import { ATTESTATIONS_ABI, POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { runProgram } from "../../support/program.ts";
@@ -34,7 +34,7 @@ describe("pool: deployment", function () {
     try {
       const before = await provider.getTransactionCount(deployer.address);
       const { code, out, err } = await runProgram(
-        "scripts/product/deploy.ts",
+        "scripts/deploy/pool.ts",
         ["--rpc", chain.url, "--development", ...words],
         { env: { DEPLOYER_KEY: deployer.privateKey } },
       );

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";

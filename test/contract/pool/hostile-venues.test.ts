@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract, Interface } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
 import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";

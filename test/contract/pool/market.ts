@@ -1,8 +1,13 @@
 // Real Uniswap v3 with some liquidity, and the pool's executor over it.
 import { Contract, type JsonRpcSigner } from "ethers";
 import type { Address } from "../../../shared/protocol/brands.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
-import { createUniswapPool, deployUniswap, wrapCoins, type Uniswap } from "../../../scripts/stack/uniswap.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
+import {
+  createUniswapPool,
+  deployUniswap,
+  wrapCoins,
+  type Uniswap,
+} from "../../../scripts/stand-ins/uniswap.ts";
 
 export interface Market extends Uniswap {
   readonly executor: Address;

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { Contract, JsonRpcProvider } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { drawField } from "../../support/drafts.ts";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";

@@ -2,7 +2,7 @@
 // changes nothing. See registration.tree.
 import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";
-import { PoolRefused } from "../../../scripts/product/operator/refusal.ts";
+import { PoolRefused } from "../../../scripts/operator/refusal.ts";
 import {
   developmentDocument,
   developmentKmsKeyName,

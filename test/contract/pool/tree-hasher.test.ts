@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { Interface, JsonRpcProvider } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { FIELD_ORDER, type Address, type Field } from "../../../shared/protocol/brands.ts";
 import { bytesToUint } from "../../../shared/protocol/bytes.ts";
 import { digitAt, Frontier, TREE_CAPACITY, TREE_DEPTH } from "../../../shared/protocol/tree.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { Contract, Interface, type InterfaceAbi } from "ethers";
 import { ABI_FILE, abiFileText, loadArtifact, PUBLISHED } from "../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { drawBytes, drawField } from "../../support/drafts.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";

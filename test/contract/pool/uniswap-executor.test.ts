@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { Contract, Interface, JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract, deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployContract, deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { createUniswapPool } from "../../../scripts/stack/uniswap.ts";
+import { createUniswapPool } from "../../../scripts/stand-ins/uniswap.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { openMarket, type Market } from "./market.ts";
 

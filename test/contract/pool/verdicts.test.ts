@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { JsonRpcProvider } from "ethers";
 import { buildGroth16, type Groth16 } from "../../../enclave/verify.ts";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { agree, campaign, type Outcome } from "../../../scripts/lab/verdicts/campaign.ts";
 import {
   enclaveOf,

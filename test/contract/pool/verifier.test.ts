@@ -8,7 +8,7 @@ import {
   deployContract,
   deployVerifiers,
   readKeys,
-} from "../../../scripts/product/deploy.ts";
+} from "../../../scripts/deploy/pool.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint, mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../../../shared/protocol/statements.ts";

@@ -18,7 +18,7 @@ import {
   deployVerifiers,
   readKeys,
   type PoolSettings,
-} from "../../../scripts/product/deploy.ts";
+} from "../../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";

@@ -2,7 +2,7 @@
 // and a restart between.
 import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider } from "ethers";
-import { deployContract } from "../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { createChain } from "../../../proxy/base/chain/provider.ts";
 import { createFees, type Fees } from "../../../proxy/api/fees/fee-rules.ts";

@@ -1,7 +1,7 @@
 // A real Redis that holds what must not be lost: which ones are refused, and what becomes of the stores when it is
 // killed, frozen, made a replica, filled, emptied or given other settings.
 import assert from "node:assert/strict";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { storesIn, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import {
   openDurableRedis,

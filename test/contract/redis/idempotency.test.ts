@@ -1,7 +1,7 @@
 // Idempotency-Key with two proxies around one real Redis: one is killed in the middle of a request, or held still and let go.
 import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
 import { storesIn } from "../../../proxy/base/store/instance.ts";
 import { LEASE_MS } from "../../../proxy/base/store/redis/live-claims.ts";

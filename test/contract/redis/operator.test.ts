@@ -1,6 +1,6 @@
 // The operator's tool on a durable Redis that proxies share, from a machine that has no proxy and so no data folder.
 import assert from "node:assert/strict";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { sharedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
@@ -24,7 +24,7 @@ describe("operator --redis, without a data folder", () => {
 
   const operator = (...words: string[]): Promise<Ended> => {
     const at = ["--redis", server.url, "--instance", `31337:${POOL}`];
-    return runProgram("scripts/product/operator.ts", [...at, ...words]);
+    return runProgram("scripts/operator/main.ts", [...at, ...words]);
   };
 
   it("works on developers, sessions, apps and tickets", async () => {

@@ -1,7 +1,7 @@
 // The durable Redis, against what every store promises: two proxies' connections to one real server, an instance of
 // its own for each test.
 import { storesIn } from "../../../proxy/base/store/instance.ts";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
 import { openRedisEngine } from "../../../proxy/base/store/redis/engine.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";

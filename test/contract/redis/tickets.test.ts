@@ -1,7 +1,7 @@
 // Tickets in a real Redis where it goes wrong: a holder of the lease that does not come back, a full server, one that is
 // killed, a record that somebody has damaged, news that was missed.
 import assert from "node:assert/strict";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { storesIn } from "../../../proxy/base/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/base/store/redis/durable.ts";
 import { LEASE, LeaseLost } from "../../../proxy/base/store/lease.ts";

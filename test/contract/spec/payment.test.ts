@@ -14,7 +14,7 @@ import {
   type JsonRpcSigner,
 } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import type { Prover } from "../../../shared/client/prover.ts";

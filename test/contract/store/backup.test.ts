@@ -57,7 +57,7 @@ describe("backup and restore of the embedded store", function () {
     void running.ended.then(() => children.delete(running.child));
     return running;
   };
-  const operator = (...words: string[]): Promise<Ended> => runProgram("scripts/product/operator.ts", words);
+  const operator = (...words: string[]): Promise<Ended> => runProgram("scripts/operator/main.ts", words);
   const backUp = (to: string): Promise<unknown> => within(data, (database) => makeBackup(database, to));
   const restore = (from: string, to: string, instance = INSTANCE): Promise<unknown> =>
     restoreBackup(from, to, instance);
@@ -138,7 +138,7 @@ describe("backup and restore of the embedded store", function () {
 
   /** Kills `words` once the file that it writes beside `target` is so long. Undefined when it was too fast for that. */
   async function killed(target: string, at: number, words: readonly string[]): Promise<boolean> {
-    const { child, ended } = await start("scripts/product/operator.ts", words);
+    const { child, ended } = await start("scripts/operator/main.ts", words);
     let isOver = false;
     void ended.then(() => (isOver = true));
     await until("it to be so far, or over", () => isOver || lengthBeside(target) >= at);

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
 import { createRetention } from "../../../proxy/api/sequencer/retention.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";

@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider, NonceManager, toBeHex, Wallet, type Interface } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { verificationKeysFolder } from "../../../scripts/build/circuits/artefacts.ts";
-import {
-  deployContract,
-  deployTestUsdc,
-  deployVerifiers,
-  readKeys,
-} from "../../../scripts/product/deploy.ts";
+import { deployContract, deployTestUsdc, deployVerifiers, readKeys } from "../../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";

@@ -13,7 +13,7 @@ import {
   parseBurn,
   parseMessage,
 } from "../../../shared/protocol/host/cctp.ts";
-import { attesterAddresses } from "../../../scripts/stack/venues/attester/start.ts";
+import { attesterAddresses } from "../../../scripts/stand-ins/venues/attester/start.ts";
 import { EXPIRES_AFTER, FINAL_BLOCKS, Stage, USD, type ShownMessage } from "./stage.ts";
 
 let someone = 0;

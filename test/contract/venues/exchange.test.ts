@@ -4,7 +4,7 @@ import { id, Wallet } from "ethers";
 import { z } from "zod";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { encodeForward } from "../../../shared/protocol/host/cctp-forward.ts";
-import { postAction, sendToEvm, signAction } from "../../../scripts/stack/venues/exchange/actions.ts";
+import { postAction, sendToEvm, signAction } from "../../../scripts/stand-ins/venues/exchange/actions.ts";
 import { ALICE, alice, becomes, FINAL_BLOCKS, Stage, USD } from "./stage.ts";
 
 let someone = 0;

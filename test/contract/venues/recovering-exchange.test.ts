@@ -1,7 +1,7 @@
 // A withdrawal to an account of the exchange that no service carries any further: by the key, nodes and the attester alone.
 import assert from "node:assert/strict";
 import { toBeHex, Wallet } from "ethers";
-import { deployForwarders } from "../../../scripts/product/forwarders.ts";
+import { deployForwarders } from "../../../scripts/deploy/forwarders.ts";
 import { venueExit } from "../../../shared/client/bridges/bridge-pins.ts";
 import { outPlace } from "../../../shared/client/bridges/terms.ts";
 import {

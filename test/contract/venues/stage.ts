@@ -6,25 +6,25 @@ import os from "node:os";
 import path from "node:path";
 import { Contract, JsonRpcProvider, NonceManager, Wallet, ZeroHash } from "ethers";
 import { z } from "zod";
-import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
-import { startAnvil, type Anvil } from "../../../scripts/stack/anvil.ts";
-import { poll } from "../../../scripts/stack/poll.ts";
-import { TestUsdc } from "../../../scripts/stack/usdc.ts";
+import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
+import { startAnvil, type Anvil } from "../../../scripts/stand-ins/anvil.ts";
+import { poll } from "../../../scripts/base/poll.ts";
+import { TestUsdc } from "../../../scripts/stand-ins/usdc.ts";
 import {
   deployCctp,
   deployExchangeForwarder,
   type CctpContracts,
-} from "../../../scripts/stack/venues/cctp-contracts.ts";
+} from "../../../scripts/stand-ins/venues/cctp-contracts.ts";
 import {
   attesterAddresses,
   startAttester,
   type RunningAttester,
-} from "../../../scripts/stack/venues/attester/start.ts";
+} from "../../../scripts/stand-ins/venues/attester/start.ts";
 import {
   reserveOf,
   startExchange,
   type RunningExchange,
-} from "../../../scripts/stack/venues/exchange/start.ts";
+} from "../../../scripts/stand-ins/venues/exchange/start.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { addressToWord } from "../../../shared/protocol/host/cctp.ts";
 

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import type { Finding } from "../../../scripts/product/watch/findings.ts";
-import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
-import { connectNode } from "../../../scripts/product/watch/node.ts";
-import { createWatcher, type Watcher } from "../../../scripts/product/watch/watcher.ts";
+import type { Finding } from "../../../scripts/watch/findings.ts";
+import { memoryJournal, type Journal } from "../../../scripts/watch/journal.ts";
+import { connectNode } from "../../../scripts/watch/node.ts";
+import { createWatcher, type Watcher } from "../../../scripts/watch/watcher.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";

@@ -4,7 +4,7 @@
  */
 import { Contract, HDNodeWallet, type JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract, deployTestUsdc, readKeys } from "../../../scripts/product/deploy.ts";
+import { deployContract, deployTestUsdc, readKeys } from "../../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners, imageNamed } from "../../../scripts/stack/development-registration.ts";
 import {
   attested,
@@ -17,10 +17,10 @@ import {
   type Unsigned,
   unsigned,
 } from "../../../scripts/stack/pool-transaction.ts";
-import type { Finding } from "../../../scripts/product/watch/findings.ts";
-import { memoryJournal } from "../../../scripts/product/watch/journal.ts";
-import { connectNode } from "../../../scripts/product/watch/node.ts";
-import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/product/watch/watcher.ts";
+import type { Finding } from "../../../scripts/watch/findings.ts";
+import { memoryJournal } from "../../../scripts/watch/journal.ts";
+import { connectNode } from "../../../scripts/watch/node.ts";
+import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/watch/watcher.ts";
 import { signAuthorization } from "../../../shared/client/authorization.ts";
 import type { Fees } from "../../../shared/client/fees.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";

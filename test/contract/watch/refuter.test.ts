@@ -4,20 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { HDNodeWallet, JsonRpcProvider } from "ethers";
-import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
-import { Account, memoryBook, type SentBook } from "../../../scripts/product/watch/account.ts";
-import type { FalseStatement } from "../../../scripts/product/watch/evidence.ts";
-import type { Finding } from "../../../scripts/product/watch/findings.ts";
-import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
-import { Ledger } from "../../../scripts/product/watch/ledger.ts";
-import {
-  Refuter,
-  reportLine,
-  type RefuterOptions,
-  type Report,
-} from "../../../scripts/product/watch/refuter.ts";
-import { refutationOf } from "../../../scripts/product/watch/refutation.ts";
-import type { Watcher } from "../../../scripts/product/watch/watcher.ts";
+import { committedKeyHashes } from "../../../scripts/deploy/pool.ts";
+import { Account, memoryBook, type SentBook } from "../../../scripts/watch/account.ts";
+import type { FalseStatement } from "../../../scripts/watch/evidence.ts";
+import type { Finding } from "../../../scripts/watch/findings.ts";
+import { memoryJournal, type Journal } from "../../../scripts/watch/journal.ts";
+import { Ledger } from "../../../scripts/watch/ledger.ts";
+import { Refuter, reportLine, type RefuterOptions, type Report } from "../../../scripts/watch/refuter.ts";
+import { refutationOf } from "../../../scripts/watch/refutation.ts";
+import type { Watcher } from "../../../scripts/watch/watcher.ts";
 import { NO_UPDATE, type PoolTransaction, type Unsigned } from "../../../scripts/stack/pool-transaction.ts";
 import { mustField, ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
@@ -368,7 +363,7 @@ describe("refuter", function () {
     /** Of a child: its exit code, and the objects that it printed. */
     async function watch(args: readonly string[], key?: string) {
       const { code, out } = await runProgram(
-        "scripts/product/watch.ts",
+        "scripts/watch/main.ts",
         [
           ...["--once", "--json", "--rpc", field.chain.url],
           ...["--pool", field.home.pool, "--from-block", String(field.fromBlock), ...args],

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { keccak256 } from "ethers";
 import { ChainUnreachable } from "../../../proxy/base/chain/json-rpc.ts";
-import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
+import { committedKeyHashes } from "../../../scripts/deploy/pool.ts";
 import { seal, swapDraft } from "../../support/drafts.ts";
 import {
   type Attester,
@@ -20,9 +20,9 @@ import {
   type PoolTransaction,
   type Unsigned,
 } from "../../../scripts/stack/pool-transaction.ts";
-import type { Finding } from "../../../scripts/product/watch/findings.ts";
-import { JournalError, fileJournal, memoryJournal } from "../../../scripts/product/watch/journal.ts";
-import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
+import type { Finding } from "../../../scripts/watch/findings.ts";
+import { JournalError, fileJournal, memoryJournal } from "../../../scripts/watch/journal.ts";
+import { SetUpError } from "../../../scripts/watch/watcher.ts";
 import {
   mustField,
   ZERO_ADDRESS,

@@ -1,14 +1,14 @@
 /** What goes to the pool without the service: what owners prove themselves, and what a thief forges. Made for a world, and not sent. */
 import { Contract, Interface, Wallet as EthereumWallet } from "ethers";
-import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
-import { wordsOf } from "../../../scripts/product/watch/groth16.ts";
+import { committedKeyHashes } from "../../../scripts/deploy/pool.ts";
+import { wordsOf } from "../../../scripts/watch/groth16.ts";
 import {
   measurementNamed,
   registerDevelopmentSigner,
 } from "../../../scripts/stack/development-registration.ts";
 import { attested, attester, NO_UPDATE, unsigned } from "../../../scripts/stack/pool-transaction.ts";
 import { pinsOf } from "../../../scripts/stack/stack-wallet.ts";
-import { NO_PROOF } from "../../../scripts/stack/stolen-key/thief.ts";
+import { NO_PROOF } from "../../../scripts/demo/stolen-key/thief.ts";
 import { poolChain } from "../../../shared/client/chain/index.ts";
 import { createWallet, memoryStorage, newSeed } from "../../../shared/client/index.ts";
 import type { ProvedPayment } from "../../../shared/client/proved-payments.ts";

@@ -4,8 +4,8 @@
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
-import { childEnvironment } from "../../../scripts/stack/service.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
+import { childEnvironment } from "../../../scripts/base/service.ts";
 import type { Order, Report } from "./host.ts";
 import type { Program } from "./program.ts";
 

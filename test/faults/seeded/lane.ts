@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { deserialize } from "node:v8";
-import { startAnvil } from "../../../scripts/stack/anvil.ts";
+import { startAnvil } from "../../../scripts/stand-ins/anvil.ts";
 import { Reserve } from "./hosts.ts";
 import { FACTS_FILE, serveLane, stateFileOf, type OpenLane, type OpenOrder } from "./lane-process.ts";
 import { rememberBefore } from "./observe.ts";

@@ -1,6 +1,6 @@
 /** Looks at everything from outside when a scenario has settled: chain, wallets, stream, and what the store kept. */
 import { Interface } from "ethers";
-import { PATIENCE_MS } from "../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { openStackWallet } from "../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage } from "../../../shared/client/index.ts";
 import { until } from "../../support/until.ts";

@@ -5,7 +5,7 @@
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { asItLies, asTheyLie, BUNDLING } from "../../../scripts/build/programs.ts";
+import { asItLies, asTheyLie, BUNDLING } from "../../../scripts/base/programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Their last lines run them. */
@@ -13,7 +13,7 @@ const MAINS = {
   main: path.join(ROOT, "proxy/api/main.ts"),
   relay: path.join(ROOT, "proxy/relay/main.ts"),
 } as const;
-const VENUES = path.join(ROOT, "scripts/stack/venues");
+const VENUES = path.join(ROOT, "scripts/stand-ins/venues");
 /** Inside the checkout, from where packages that are left outside are found. */
 const FOLDER = path.join(ROOT, ".cloister/build/faults");
 

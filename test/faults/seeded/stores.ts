@@ -5,7 +5,7 @@ import { createClient } from "redis";
 import { credentialIn } from "../../../scripts/stack/development-credential.ts";
 import { choosePorts } from "../../../scripts/stack/ports.ts";
 import { StackFolder } from "../../../scripts/stack/stack-folder.ts";
-import { startRedisServer } from "../../../scripts/stack/redis-server.ts";
+import { startRedisServer } from "../../../scripts/stand-ins/redis-server.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import type { StoredTicket } from "./observations.ts";

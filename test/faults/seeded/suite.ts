@@ -3,7 +3,7 @@ import { fork, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
-import { childEnvironment } from "../../../scripts/stack/service.ts";
+import { childEnvironment } from "../../../scripts/base/service.ts";
 import { KINDS, type Kind, type KindName, type Made } from "./kinds.ts";
 import type { LaneOrder, LaneReport, OpenOrder, Played } from "./lane-process.ts";
 import { makeProgram, type Program } from "./program.ts";

@@ -7,7 +7,7 @@ import { cp } from "node:fs/promises";
 import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { SERVICE_WALLET_SECRET } from "../../../scripts/stack/local-network.ts";
 import { localProxySettings } from "../../../scripts/stack/proxy-settings.ts";
-import type { NetworkEntry } from "../../../scripts/product/stack-file.ts";
+import type { NetworkEntry } from "../../../scripts/base/stack-file.ts";
 import { pepperFile } from "../../../scripts/stack/development-credential.ts";
 import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
 import { executeCall } from "../../../shared/client/execute-call.ts";
@@ -19,7 +19,7 @@ import { capture, capturing } from "../../support/captured.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 import { toTransaction } from "../../../proxy/api/payments/transaction.ts";
-import { giveCoins } from "../../../scripts/stack/local-chain.ts";
+import { giveCoins } from "../../../scripts/stand-ins/local-chain.ts";
 import { admitThieves, forge, prove, type Forgery, type Proved } from "./alone.ts";
 import type { Effects } from "./observations.ts";
 

@@ -13,7 +13,7 @@ const SOURCES_OF = {
   "first-init": initOf("first"),
   "second-init": initOf("second"),
   "stand-in": [path.join(PROJECT_ROOT, "test/support/init/stand-in.c")],
-  "vsock-bridge": [path.join(PROJECT_ROOT, "scripts/product/image/host/vsock-bridge.c")],
+  "vsock-bridge": [path.join(PROJECT_ROOT, "scripts/image/host/vsock-bridge.c")],
 };
 export type ProgramName = keyof typeof SOURCES_OF;
 

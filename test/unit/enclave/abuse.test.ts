@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../../scripts/stack/simulated-platform.ts";
+import { startSimulatedEnclave, type SimulatedEnclave } from "../../../scripts/stand-ins/platform/main.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import type { EnclaveRequest } from "../../../shared/protocol/enclave-messages.ts";
 import { encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";

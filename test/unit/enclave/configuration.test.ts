@@ -3,8 +3,8 @@ import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { bn254 } from "@noble/curves/bn254.js";
 import { AbiCoder, concat, keccak256 } from "ethers";
 import { parseConfiguration } from "../../../enclave/configuration.ts";
-import { developmentKmsKey } from "../../../scripts/product/image/development-keys.ts";
-import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
+import { developmentKmsKey } from "../../../scripts/image/development-keys.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
 import { KIND_NAMES, KINDS, signalCount, type Kind } from "../../../shared/protocol/statements.ts";
 
 const { Fp2 } = bn254.fields;

@@ -2,14 +2,9 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { copyImage } from "../../../scripts/product/image/assemble.ts";
-import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
-import {
-  ENCLAVE_FOLDER,
-  imageFiles,
-  measureImage,
-  PROGRAMS,
-} from "../../../scripts/product/image/measurement.ts";
+import { copyImage } from "../../../scripts/image/assemble.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { ENCLAVE_FOLDER, imageFiles, measureImage, PROGRAMS } from "../../../scripts/image/measurement.ts";
 
 const ROOT = path.join(ENCLAVE_FOLDER, "..");
 

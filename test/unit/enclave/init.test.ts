@@ -9,11 +9,11 @@ import { createConnection, type Socket } from "node:net";
 import path from "node:path";
 import { constants } from "node:os";
 import { promisify } from "node:util";
-import { developmentRoot } from "../../../scripts/product/image/development-keys.ts";
-import { serveModule, simulatedModule } from "../../../scripts/stack/simulated-nsm.ts";
-import { copyImage } from "../../../scripts/product/image/assemble.ts";
-import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
-import { ENCLAVE_FOLDER, PROGRAMS } from "../../../scripts/product/image/measurement.ts";
+import { developmentRoot } from "../../../scripts/image/development-keys.ts";
+import { serveModule, simulatedModule } from "../../../scripts/stand-ins/platform/nsm.ts";
+import { copyImage } from "../../../scripts/image/assemble.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { ENCLAVE_FOLDER, PROGRAMS } from "../../../scripts/image/measurement.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../../shared/protocol/cbor.ts";
 import { encodeAttestationRequest, encodeRandomRequest } from "../../../enclave/nsm.ts";
@@ -100,13 +100,10 @@ describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_I
       const text = await readFile(path.join(PROJECT_ROOT, "enclave/init/init.c"), "utf8");
       const flags = (source: string): string[] => source.match(/"--[a-z][^"]*"/g) ?? [];
       const flagsOf = async (file: string): Promise<string[]> => {
-        const source = await readFile(path.join(PROJECT_ROOT, "scripts/stack", file), "utf8");
+        const source = await readFile(path.join(PROJECT_ROOT, "scripts/stand-ins/platform", file), "utf8");
         return flags(/_FLAGS = \[([^\]]*)\]/.exec(source)?.[1] ?? "");
       };
-      const expected = [
-        ...(await flagsOf("simulated-platform.ts")),
-        ...(await flagsOf("verifier-launcher.ts")),
-      ];
+      const expected = [...(await flagsOf("main.ts")), ...(await flagsOf("verifier-launcher.ts"))];
       assert.equal(expected.length, 4);
       assert.deepEqual(flags(text), expected);
       assert.doesNotMatch(text, /getenv|argv|#\s*if|debug/i);

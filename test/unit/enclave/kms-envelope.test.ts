@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createPublicKey, randomBytes } from "node:crypto";
 import { openEnvelope } from "../../../enclave/kms-envelope.ts";
-import { CONTENT_FORMS, sealEnvelope } from "../../../scripts/stack/kms/envelope.ts";
+import { CONTENT_FORMS, sealEnvelope } from "../../../scripts/stand-ins/kms/envelope.ts";
 import { concatBytes } from "../../../shared/protocol/bytes.ts";
 import { der } from "../../support/crafted-attestation.ts";
 import { envelopeOf, RECIPIENT, rsaKey, SECRET, type Parts } from "../../support/crafted-envelope.ts";

@@ -8,9 +8,9 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { verifyTypedData } from "ethers";
-import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../../scripts/stack/simulated-platform.ts";
-import { ENCLAVE_FOLDER, measureImage } from "../../../scripts/product/image/measurement.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { startSimulatedEnclave, type SimulatedEnclave } from "../../../scripts/stand-ins/platform/main.ts";
+import { ENCLAVE_FOLDER, measureImage } from "../../../scripts/image/measurement.ts";
 import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
@@ -22,7 +22,7 @@ import { until } from "./support/sockets.ts";
 import { aProvenDeposit, aProvenSpend, leaves } from "./support/statements.ts";
 import { HOME } from "../../contract/vectors/story.ts";
 
-const PLATFORM = fileURLToPath(new URL("../../../scripts/stack/simulated-platform.ts", import.meta.url));
+const PLATFORM = fileURLToPath(new URL("../../../scripts/stand-ins/platform/main.ts", import.meta.url));
 
 async function born(client: FrameClient): Promise<Pair> {
   const reply = await client.ask({ type: "genesis", challenge: CHALLENGE });

@@ -5,7 +5,7 @@ import { openSecond } from "../../../enclave/second.ts";
 import type { Judge } from "../../../enclave/judge.ts";
 import type { Platform } from "../../../enclave/platform.ts";
 import type { Signer } from "../../../enclave/signer.ts";
-import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
 import {

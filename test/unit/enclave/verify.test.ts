@@ -6,7 +6,7 @@ import type { Claim, Verdict } from "../../../enclave/claims.ts";
 import { parseConfiguration } from "../../../enclave/configuration.ts";
 import { buildGroth16, MAX_CLAIMS, type Groth16 } from "../../../enclave/verify.ts";
 import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
-import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, mustField, type Field } from "../../../shared/protocol/brands.ts";
 import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { decodeProof, type Proof } from "../../../shared/protocol/proof.ts";

@@ -7,7 +7,7 @@ import { nitroPlatform } from "../../../enclave/nitro.ts";
 import { Releases } from "../../../enclave/release.ts";
 import { restore } from "../../../enclave/restore.ts";
 import { makeSealedKey, Signer } from "../../../enclave/signer.ts";
-import { sealEnvelope } from "../../../scripts/stack/kms/envelope.ts";
+import { sealEnvelope } from "../../../scripts/stand-ins/kms/envelope.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { encodeCbor } from "../../../shared/protocol/cbor.ts";

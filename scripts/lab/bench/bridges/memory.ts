@@ -2,7 +2,7 @@
 
 import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { poll } from "../../../stack/poll.ts";
+import { poll } from "../../../base/poll.ts";
 import { usageOf } from "../sequencer/processes.ts";
 
 export interface Standing {

@@ -2,8 +2,8 @@
 
 import { Interface, Wallet, type JsonRpcProvider } from "ethers";
 import { chainAt } from "../../../stack/bridges/people.ts";
-import { giveCoins } from "../../../stack/local-chain.ts";
-import { TestUsdc } from "../../../stack/usdc.ts";
+import { giveCoins } from "../../../stand-ins/local-chain.ts";
+import { TestUsdc } from "../../../stand-ins/usdc.ts";
 
 const TOKEN = new Interface(["function transfer(address to, uint256 value)"]);
 const COINS = 10n ** 21n;

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonRpcProvider } from "ethers";
-import type { BridgesEntry } from "../../../product/stack-file.ts";
+import type { BridgesEntry } from "../../../base/stack-file.ts";
 import { chainAt } from "../../../stack/bridges/people.ts";
 import type { StackOptions } from "../../../stack/local-stack.ts";
 import { onFreshService, type FreshService } from "../service.ts";

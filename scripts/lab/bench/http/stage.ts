@@ -14,12 +14,12 @@ import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../../../shared/protocol/host/proofs.ts";
 import { imageOf, VERIFIER_KINDS } from "../../../../shared/protocol/host/registration.ts";
 import type { Home, Statement } from "../../../../shared/protocol/statements.ts";
-import { committedKeyHashes } from "../../../product/deploy.ts";
+import { committedKeyHashes } from "../../../deploy/pool.ts";
 import { attested, attester, NO_UPDATE, unsigned } from "../../../stack/pool-transaction.ts";
-import { act, waitForTime } from "../../../product/operator/admissions.ts";
+import { act, waitForTime } from "../../../operator/admissions.ts";
 import { measurementNamed, registerDevelopmentSigner } from "../../../stack/development-registration.ts";
 import { openStackWallet } from "../../../stack/stack-wallet.ts";
-import { TestUsdc } from "../../../stack/usdc.ts";
+import { TestUsdc } from "../../../stand-ins/usdc.ts";
 import { onFreshService, type FreshService } from "../service.ts";
 
 const NO_LIMIT = "1000000";

@@ -1,7 +1,7 @@
 /** What the other blockchain itself says of tokens that moved and of burns with an order, read without anything of the service's. */
 import { base58 } from "@scure/base";
 import { z } from "zod";
-import { nonceOf } from "../../../../scripts/stack/venues/attester/completing.ts";
+import { nonceOf } from "../../../../scripts/stand-ins/venues/attester/completing.ts";
 import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 import { asBytes32 } from "../../../../shared/protocol/host/text.ts";
 import type { Alt } from "./alt.ts";

@@ -2,8 +2,8 @@
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { base58 } from "@scure/base";
 import { z } from "zod";
-import { FINAL_DEPTH } from "../../../../scripts/stack/venues/altchain/ledger.ts";
-import { JsonRpc } from "../../../../scripts/stack/venues/json-rpc.ts";
+import { FINAL_DEPTH } from "../../../../scripts/stand-ins/venues/altchain/ledger.ts";
+import { JsonRpc } from "../../../../scripts/stand-ins/venues/json-rpc.ts";
 import type { AltFacts } from "./world.ts";
 
 /** A device that pays for its own burn has coins here. */

@@ -1,6 +1,6 @@
 /** What a chain itself says of its forwarders, notes, burns and mints, read from its logs without anything of the service's. */
 import { Interface, type LogDescription } from "ethers";
-import { nonceOf } from "../../../../scripts/stack/venues/attester/completing.ts";
+import { nonceOf } from "../../../../scripts/stand-ins/venues/attester/completing.ts";
 import { FORWARDERS_ABI, POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
 import { addressToWord, parseBurn, parseMessage } from "../../../../shared/protocol/host/cctp.ts";

@@ -1,5 +1,5 @@
 /** What callers of a scenario of bridges ask of the service, and what they are told. */
-import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../../scripts/base/poll.ts";
 import type { BridgeAddress } from "../../../../shared/api/bridges.ts";
 import type { BridgeStatus } from "../../../../shared/api/bridge-status.ts";
 import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";

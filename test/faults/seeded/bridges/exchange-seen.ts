@@ -1,5 +1,5 @@
 /** What the exchange itself says: its books as they lie on its disk, what its API tells, and what lies for it on the chains. */
-import { readAmount } from "../../../../scripts/stack/venues/exchange/amounts.ts";
+import { readAmount } from "../../../../scripts/stand-ins/venues/exchange/amounts.ts";
 import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 import { balanceOf } from "./chain-seen.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,11 +1,11 @@
 /** The exchange of a lane: a process with its own keys and books, which people trade at, and which fails as such a venue may. */
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Child } from "../../../../scripts/stack/child.ts";
-import { postAction, sendToEvm, signAction } from "../../../../scripts/stack/venues/exchange/actions.ts";
-import { readAmount, writeAmount } from "../../../../scripts/stack/venues/exchange/amounts.ts";
-import type { ExchangeSettingsFile } from "../../../../scripts/stack/venues/exchange/settings.ts";
-import { ExchangeState, stateShape } from "../../../../scripts/stack/venues/exchange/state.ts";
+import type { Child } from "../../../../scripts/base/child.ts";
+import { postAction, sendToEvm, signAction } from "../../../../scripts/stand-ins/venues/exchange/actions.ts";
+import { readAmount, writeAmount } from "../../../../scripts/stand-ins/venues/exchange/amounts.ts";
+import type { ExchangeSettingsFile } from "../../../../scripts/stand-ins/venues/exchange/settings.ts";
+import { ExchangeState, stateShape } from "../../../../scripts/stand-ins/venues/exchange/state.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import type { LaneChain } from "./lane-chain.ts";
 import { startProgram } from "./party-program.ts";

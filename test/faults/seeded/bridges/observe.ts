@@ -1,5 +1,5 @@
 /** Looks at everything from outside when a scenario of bridges has settled: chains, a restored wallet, the stream, and what the store kept. */
-import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../../scripts/base/poll.ts";
 import { bridgePins, openStackWallet } from "../../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage, type Wallet } from "../../../../shared/client/index.ts";
 import { until } from "../../../support/until.ts";

@@ -2,10 +2,10 @@
 import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { JsonRpcProvider } from "ethers";
-import { startAnvil, type Anvil } from "../../../../scripts/stack/anvil.ts";
-import type { Child } from "../../../../scripts/stack/child.ts";
+import { startAnvil, type Anvil } from "../../../../scripts/stand-ins/anvil.ts";
+import type { Child } from "../../../../scripts/base/child.ts";
 import { choosePorts } from "../../../../scripts/stack/ports.ts";
-import type { AttesterSettingsFile } from "../../../../scripts/stack/venues/attester/settings.ts";
+import type { AttesterSettingsFile } from "../../../../scripts/stand-ins/venues/attester/settings.ts";
 import { stateFileOf } from "../lane-process.ts";
 import type { Program } from "../program.ts";
 import { calmFees } from "../world.ts";

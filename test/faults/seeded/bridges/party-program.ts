@@ -1,9 +1,9 @@
 /** A party's bundled program as a process, which says a line when it listens. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { supervised, type Child } from "../../../../scripts/stack/child.ts";
-import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
-import { childEnvironment } from "../../../../scripts/stack/service.ts";
+import { supervised, type Child } from "../../../../scripts/base/child.ts";
+import { PATIENCE_MS } from "../../../../scripts/base/poll.ts";
+import { childEnvironment } from "../../../../scripts/base/service.ts";
 
 const LAST_WORDS = 2_000;
 

@@ -1,6 +1,6 @@
 /** People of the scenarios of bridges, who have keys that anybody knows. */
 import { HDNodeWallet } from "ethers";
-import { DEVELOPMENT_MNEMONIC } from "../../../../scripts/stack/anvil.ts";
+import { DEVELOPMENT_MNEMONIC } from "../../../../scripts/stand-ins/anvil.ts";
 
 /** Unlocked accounts of every local chain: who pays, and somebody else. */
 export const person = (n: number): HDNodeWallet =>

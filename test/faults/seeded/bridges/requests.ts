@@ -1,5 +1,5 @@
 /** Requests that a wallet would make, computed by the client library from its key and pins, and not sent: so that one can be asked twice. */
-import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
+import type { NetworkEntry } from "../../../../scripts/base/stack-file.ts";
 import { checksumAddress } from "../../../../shared/api/checksum.ts";
 import type { BridgePins } from "../../../../shared/client/index.ts";
 import { chainExit, factoryOf, lanesOf, venueExit } from "../../../../shared/client/bridges/bridge-pins.ts";

@@ -1,5 +1,5 @@
 /** The end of every scenario of bridges: the faults are over, and blocks are made until all money is at an end. */
-import { poll } from "../../../../scripts/stack/poll.ts";
+import { poll } from "../../../../scripts/base/poll.ts";
 import { calmFees } from "../world.ts";
 import { unsettled } from "./checker.ts";
 import { readExchange } from "./exchange-seen.ts";

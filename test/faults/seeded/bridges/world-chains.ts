@@ -1,7 +1,7 @@
 /** What people have on the chains of the world, and how these stand still. */
 import type { JsonRpcProvider } from "ethers";
-import { deployTestUsdc } from "../../../../scripts/product/deploy.ts";
-import { TestUsdc } from "../../../../scripts/stack/usdc.ts";
+import { deployTestUsdc } from "../../../../scripts/deploy/pool.ts";
+import { TestUsdc } from "../../../../scripts/stand-ins/usdc.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { PAYER, person, STRANGER } from "./persons.ts";
 

@@ -1,11 +1,11 @@
 /** The exchange as all scenarios find it: a trader with money on both sides of it, somebody who has taken all of his away, and its own books. */
 import { cp, mkdir } from "node:fs/promises";
 import { Wallet } from "ethers";
-import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
+import type { NetworkEntry } from "../../../../scripts/base/stack-file.ts";
 import { depositAtExchange, exchangeBalance } from "../../../../scripts/stack/bridges/people.ts";
-import { postAction, send, signAction } from "../../../../scripts/stack/venues/exchange/actions.ts";
-import { writeAmount } from "../../../../scripts/stack/venues/exchange/amounts.ts";
-import { reserveOf } from "../../../../scripts/stack/venues/exchange/start.ts";
+import { postAction, send, signAction } from "../../../../scripts/stand-ins/venues/exchange/actions.ts";
+import { writeAmount } from "../../../../scripts/stand-ins/venues/exchange/amounts.ts";
+import { reserveOf } from "../../../../scripts/stand-ins/venues/exchange/start.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { until } from "../../../support/until.ts";

@@ -1,6 +1,6 @@
 // A client of the enclave's socket: whole requests, or any bytes a test wants to send.
 import { createConnection, type Socket } from "node:net";
-import { PATIENCE_MS } from "../../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../../scripts/base/poll.ts";
 import {
   FrameSplitter,
   type EnclaveReply,

@@ -11,11 +11,11 @@ import {
 } from "../../../../enclave/nsm.ts";
 import type { Platform } from "../../../../enclave/platform.ts";
 import { Signer } from "../../../../enclave/signer.ts";
-import type { Authority } from "../../../../scripts/product/image/certificates.ts";
-import { developmentKmsKey, developmentRoot } from "../../../../scripts/product/image/development-keys.ts";
-import { sealEnvelope } from "../../../../scripts/stack/kms/envelope.ts";
-import { simulatedModule } from "../../../../scripts/stack/simulated-nsm.ts";
-import { developmentConfiguration } from "../../../../scripts/product/image/configuration.ts";
+import type { Authority } from "../../../../scripts/image/certificates.ts";
+import { developmentKmsKey, developmentRoot } from "../../../../scripts/image/development-keys.ts";
+import { sealEnvelope } from "../../../../scripts/stand-ins/kms/envelope.ts";
+import { simulatedModule } from "../../../../scripts/stand-ins/platform/nsm.ts";
+import { developmentConfiguration } from "../../../../scripts/image/configuration.ts";
 import {
   readAttestation,
   verifyAttestation,

@@ -2,9 +2,12 @@
 import { fileURLToPath } from "node:url";
 import { nitroPlatform } from "../../../../enclave/nitro.ts";
 import type { Platform } from "../../../../enclave/platform.ts";
-import { makeRoot } from "../../../../scripts/product/image/certificates.ts";
-import { serveModule, simulatedModule } from "../../../../scripts/stack/simulated-nsm.ts";
-import { verifierLauncher, type VerifierFile } from "../../../../scripts/stack/verifier-launcher.ts";
+import { makeRoot } from "../../../../scripts/image/certificates.ts";
+import { serveModule, simulatedModule } from "../../../../scripts/stand-ins/platform/nsm.ts";
+import {
+  verifierLauncher,
+  type VerifierFile,
+} from "../../../../scripts/stand-ins/platform/verifier-launcher.ts";
 import type { SocketFolder } from "./sockets.ts";
 
 /** From source, by the loader of these tests. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createAlarms } from "../../../../proxy/dashboard/watcher-file.ts";
-import { writeStatus } from "../../../../scripts/product/watch/status-file.ts";
+import { writeStatus } from "../../../../scripts/watch/status-file.ts";
 import { hash } from "../../../support/stores/tickets.ts";
 
 describe("alarms of the watcher at the dashboard", () => {

@@ -81,7 +81,7 @@ describe("what a file depends on", () => {
     };
     it("whoever starts a stack depends on its programs, its contracts and its image", () => {
       requires("test/e2e/info.test.ts", "proxy/api/app.ts", "enclave/main.ts");
-      requires("test/e2e/info.test.ts", "shared/contracts/Pool.sol", "scripts/stack/kms/server.ts");
+      requires("test/e2e/info.test.ts", "shared/contracts/Pool.sol", "scripts/stand-ins/kms/server.ts");
       requires("test/contract/pool/caps.test.ts", "shared/contracts/Pool.sol");
       requires("test/browser/wallet-page.test.ts", "scripts/wallet-page/main.tsx");
       requires("scripts/lab/forge.ts", "test/forge/foundry.toml", "shared/contracts/Pool.sol");
@@ -95,7 +95,7 @@ describe("what a file depends on", () => {
 });
 
 describe("what a change plays", () => {
-  const CHAIN = "scripts/stack/anvil.ts";
+  const CHAIN = "scripts/stand-ins/anvil.ts";
   const RULES = "test/contract/borders/rules.test.ts";
   const costly = Array.from({ length: 25 }, (_, i) => `test/e2e/${String(i)}.test.ts`);
   const ENCLAVE = "test/unit/enclave/init.test.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { requireThreshold, settledSize } from "../../../../scripts/stack/network-size.ts";
-import { StackError } from "../../../../scripts/product/stack-file.ts";
+import { StackError } from "../../../../scripts/base/stack-file.ts";
 
 describe("scripts/stack/network-size", () => {
   it("is one of each unless more is asked for, and as many enclaves as must sign", () => {

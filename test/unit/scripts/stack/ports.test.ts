@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { choosePorts, type PortWish } from "../../../../scripts/stack/ports.ts";
-import { StackError } from "../../../../scripts/product/stack-file.ts";
+import { StackError } from "../../../../scripts/base/stack-file.ts";
 
 describe("scripts/stack/ports", () => {
   let busy: Server;

@@ -10,7 +10,7 @@ import {
   runningStack,
   StackError,
   type StackFile,
-} from "../../../../scripts/product/stack-file.ts";
+} from "../../../../scripts/base/stack-file.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 
 const ADDRESS = asAddress(`0x${"11".repeat(20)}`)!;

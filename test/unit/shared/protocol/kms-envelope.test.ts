@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { CONTENT_FORMS, sealEnvelope } from "../../../../scripts/stack/kms/envelope.ts";
+import { CONTENT_FORMS, sealEnvelope } from "../../../../scripts/stand-ins/kms/envelope.ts";
 import { concatBytes } from "../../../../shared/protocol/bytes.ts";
 import {
   MAX_ENVELOPE_BYTES,

@@ -11,7 +11,7 @@ import { openDatabase, type Database } from "../../../../../proxy/base/store/lmd
 import { StoreUnavailable } from "../../../../../proxy/base/store/unavailable.ts";
 import type { DisagreementStore } from "../../../../../proxy/base/store/disagreements.ts";
 import type { Address, Bytes32 } from "../../../../../shared/protocol/brands.ts";
-import { poll } from "../../../../../scripts/stack/poll.ts";
+import { poll } from "../../../../../scripts/base/poll.ts";
 import { SILENT } from "../../../../support/money.ts";
 
 const id = (byte: string): Bytes32 => `0x${byte.repeat(32)}` as Bytes32;

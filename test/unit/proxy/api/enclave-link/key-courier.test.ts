@@ -20,19 +20,19 @@ import {
 import { EnclaveUnreachable, type EnclaveLink } from "../../../../../proxy/api/enclave-link/link.ts";
 import { pairText, type SignerPair } from "../../../../../proxy/api/enclave-link/signer-pair.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
-import { makeRoot, type Authority } from "../../../../../scripts/product/image/certificates.ts";
+import { makeRoot, type Authority } from "../../../../../scripts/image/certificates.ts";
 import {
   DEVELOPMENT_ACCOUNT,
   DEVELOPMENT_REGION,
   developmentKmsKey,
-} from "../../../../../scripts/product/image/development-keys.ts";
-import { startDevelopmentKms, type DevelopmentKms } from "../../../../../scripts/stack/kms/server.ts";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_ROLE } from "../../../../../scripts/stack/kms/signature.ts";
-import { kmsPolicy } from "../../../../../scripts/product/image/kms-policy.ts";
-import type { Measurement } from "../../../../../scripts/product/image/measurement.ts";
+} from "../../../../../scripts/image/development-keys.ts";
+import { startDevelopmentKms, type DevelopmentKms } from "../../../../../scripts/stand-ins/kms/server.ts";
+import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_ROLE } from "../../../../../scripts/stand-ins/kms/signature.ts";
+import { kmsPolicy } from "../../../../../scripts/image/kms-policy.ts";
+import type { Measurement } from "../../../../../scripts/image/measurement.ts";
 import type { EnclavePhase, EnclaveReply } from "../../../../../shared/protocol/enclave-messages.ts";
 import { until } from "../../../../support/until.ts";
-import { aRecipient, documentFor, MEASUREMENT } from "../../../scripts/stack/kms/documents.ts";
+import { aRecipient, documentFor, MEASUREMENT } from "../../../scripts/stand-ins/kms/documents.ts";
 
 const SIGNER = `0x${"5a".repeat(20)}` as SignerPair["signer"];
 const HASH = `0x${"0c".repeat(32)}` as SignerPair["configurationHash"];

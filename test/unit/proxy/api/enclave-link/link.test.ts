@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { PATIENCE_MS } from "../../../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../../../scripts/base/poll.ts";
 import {
   createLink,
   EnclaveUnreachable,

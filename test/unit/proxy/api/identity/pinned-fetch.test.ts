@@ -8,7 +8,7 @@ import {
   FetchRefused,
   type PinnedFetchOptions,
 } from "../../../../../proxy/api/identity/pinned-fetch.ts";
-import { makeLeaf, makeRoot, toPem } from "../../../../../scripts/product/image/certificates.ts";
+import { makeLeaf, makeRoot, toPem } from "../../../../../scripts/image/certificates.ts";
 
 const NAME = "keys.example";
 const refusal = (words: RegExp) => (error: unknown) =>

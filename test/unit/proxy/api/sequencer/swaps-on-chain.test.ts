@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../../../scripts/build/contracts.ts";
-import { deployContract } from "../../../../../scripts/product/deploy.ts";
+import { deployContract } from "../../../../../scripts/deploy/pool.ts";
 import { depositDraft, swapDraft } from "../../../../support/drafts.ts";
 import { createAdmission } from "../../../../../proxy/api/payments/admission.ts";
 import type { TicketError, TicketRecord } from "../../../../../proxy/base/store/tickets.ts";

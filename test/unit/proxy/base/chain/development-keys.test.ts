@@ -16,7 +16,7 @@ import { ChainUnreachable } from "../../../../../proxy/base/chain/json-rpc.ts";
 import { createPool } from "../../../../../proxy/base/chain/pool.ts";
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
 import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../../scripts/lab/bench/trapdoor/keys.ts";
-import { deployTestUsdc, deployVerifiers, readKeys } from "../../../../../scripts/product/deploy.ts";
+import { deployTestUsdc, deployVerifiers, readKeys } from "../../../../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../../../../scripts/stack/development-registration.ts";
 import type { Bytes32 } from "../../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../../../../shared/protocol/statements.ts";

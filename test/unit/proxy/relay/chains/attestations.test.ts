@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PATIENCE_MS } from "../../../../../scripts/stack/poll.ts";
+import { PATIENCE_MS } from "../../../../../scripts/base/poll.ts";
 import { createAttestations, type Attestations } from "../../../../../proxy/relay/chains/attestations.ts";
 import {
   AttesterUnavailable,

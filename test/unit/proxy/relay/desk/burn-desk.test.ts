@@ -16,7 +16,7 @@ import {
   startTestAltchain,
   type TestAltchain,
 } from "../../../../support/altchain.ts";
-import { poll } from "../../../../../scripts/stack/poll.ts";
+import { poll } from "../../../../../scripts/base/poll.ts";
 
 const AMOUNT = 5_000_000n;
 const BOUNDS = { minimum: 1_000_000n, feeCeiling: 50_000n };

@@ -4,7 +4,7 @@ import { createChainSender } from "../../../../../proxy/relay/desk/chain-sender.
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { createGasWallet } from "../../../../../proxy/base/chain/gas-wallet.ts";
-import { startAnvil } from "../../../../../scripts/stack/anvil.ts";
+import { startAnvil } from "../../../../../scripts/stand-ins/anvil.ts";
 import { madeAddress, madeHash } from "../../../../support/bridges.ts";
 
 /** The first account of an anvil, which has coins. */

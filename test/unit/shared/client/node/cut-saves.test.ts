@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { asTheyLie, BUNDLING } from "../../../../../scripts/build/programs.ts";
+import { asTheyLie, BUNDLING } from "../../../../../scripts/base/programs.ts";
 import { fileStorage } from "../../../../../shared/client/node/index.ts";
 import { StateStore } from "../../../../../shared/client/state-store.ts";
 import type { WalletState } from "../../../../../shared/client/state.ts";

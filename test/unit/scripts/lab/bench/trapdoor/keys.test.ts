@@ -16,7 +16,7 @@ import {
   writeTrapdoorKeys,
 } from "../../../../../../scripts/lab/bench/trapdoor/keys.ts";
 import { verificationKeysFolder } from "../../../../../../scripts/build/circuits/artefacts.ts";
-import { readKeys } from "../../../../../../scripts/product/deploy.ts";
+import { readKeys } from "../../../../../../scripts/deploy/pool.ts";
 import { FIELD_ORDER } from "../../../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../../../../../../shared/protocol/statements.ts";
 import {

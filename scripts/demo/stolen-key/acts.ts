@@ -1,0 +1,199 @@
+// The story of the stolen key, act by act, with what must hold after each.
+import { Contract, type Wallet as Account } from "ethers";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { imageOf, VERIFIER_KINDS } from "../../../shared/protocol/host/registration.ts";
+import type { Watcher } from "../../watch/watcher.ts";
+import { measurementNamed, registerDevelopmentSigner } from "../../stack/development-registration.ts";
+import { poll } from "../../base/poll.ts";
+import { show } from "../../stand-ins/usdc.ts";
+import { balanceOf, payAlone, proved } from "./honest.ts";
+import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, type Stage } from "./stage.ts";
+import { Thief } from "./thief.ts";
+
+const USDC = { symbol: "USDC", decimals: 6 };
+const money = (amount: bigint): string => show(amount, USDC);
+
+const ALICE = usd(600);
+const BOB = usd(400);
+const PAID = usd(50);
+const PAID_ALONE = usd(20);
+const LEFT_ALONE = usd(15);
+/** Two executed, and two that only the cap stopped: the key vouched for all of them. */
+const FORGED = ["PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED"];
+const FORGED_NOTE = usd(1_000_000);
+
+type Person = ReturnType<Stage["person"]>;
+interface People {
+  readonly alice: Person;
+  readonly bob: Person;
+}
+
+export async function play(stage: Stage): Promise<void> {
+  const people = { alice: stage.person(), bob: stage.person() };
+  await honestDays(stage, people);
+  const thief = await admitTheKey(stage);
+  const stolen = await theft(stage, thief);
+  const { watcher, account } = await refutation(stage, thief);
+  await stage.stack.stopServices();
+  // The signers, and who would call `advance` in their stead, are gone: all of the tree is followed up.
+  const refuter = await stage.refuter(account, "end");
+  stage.say(
+    "\n  5. Every process of the service is stopped. Alice pays Bob in private, and leaves, by proofs alone.",
+  );
+  await leaving(stage, people, () => stage.follow(watcher, refuter), watcher);
+  await reckoning(stage, people, stolen, account);
+}
+
+async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
+  stage.say("\n  1. Honest deposits and a payment, by the service.");
+  const wallets = { alice: await stage.wallet(alice), bob: await stage.wallet(bob) };
+  for (const [wallet, amount] of [
+    [wallets.alice, ALICE],
+    [wallets.bob, BOB],
+  ] as const) {
+    const depositor = await stage.account();
+    await stage.token.mint(depositor.address, amount);
+    await wallet.deposit(amount, depositor, { deadlineSecs: 3_600 });
+  }
+  await wallets.alice.pay(wallets.bob.address, PAID, { deadlineSecs: 3_600 });
+  stage.say(
+    `     Alice deposited ${money(ALICE)}, Bob ${money(BOB)}; Alice paid Bob ${money(PAID)} in private.`,
+  );
+}
+
+/** The way of every signer: the owner proposes its image, the delay passes, anybody admits that and registers the signer with its bond. */
+async function admitTheKey(stage: Stage): Promise<Thief> {
+  const thief = await Thief.of(stage);
+  const owner = await stage.poolsOwner();
+  const asOwner = new Contract(stage.home.pool, POOL_ABI, owner);
+  const measurement = measurementNamed("a second enclave, whose key somebody steals");
+  const image = imageOf(measurement);
+  const done = async (sent: Promise<unknown>): Promise<unknown> =>
+    ((await sent) as { wait(): Promise<unknown> }).wait();
+  const source = ["this tree", "npm run build"];
+  await done(asOwner.getFunction("proposeImage")(image, VERIFIER_KINDS.first, ...source) as Promise<unknown>);
+  await stage.passTime(CHANGE_DELAY_SECS);
+  await done(asOwner.getFunction("admitImage")(image) as Promise<unknown>);
+  const { address: signer } = thief.signer;
+  await registerDevelopmentSigner(owner, { pool: stage.home.pool, signer, measurement });
+  stage.say(`\n  2. A second enclave's key ${thief.signer.address} is admitted; then somebody steals it.`);
+  return thief;
+}
+
+/** @returns what left */
+async function theft(stage: Stage, thief: Thief): Promise<bigint> {
+  await stage.passMidnight();
+  const recipient = asAddress((await stage.account()).address)!;
+  const withdraw = async (value: bigint): Promise<string | undefined> =>
+    (await stage.execute([await thief.forge({ type: "withdraw", recipient, value })]))[0];
+  const [room] = await stage.ask<[bigint]>("room", stage.usdc);
+  stage.say(
+    `\n  3. The thief vouches for withdrawals of notes that are nowhere. The day's cap is ${money(CAP)}.`,
+  );
+  const refused = (left: bigint): string => `CapReached(${stage.usdc},${String(left)})`;
+  stage.check("a forged withdrawal above the cap", refused(room), await withdraw(room + 1n));
+  stage.check("the same up to it", "Executed", await withdraw(room));
+  stage.check("and one unit more", refused(0n), await withdraw(1n));
+  const stolen = await stage.token.balanceOf(recipient);
+  stage.check("out of the pool, within one window's cap", true, stolen === room && stolen <= CAP);
+  stage.say(`     ${money(stolen)} left, and not a unit more.`);
+  await forgeNotes(stage, thief, recipient);
+  return stolen;
+}
+
+/** Notes out of nothing, by a false statement and by a false root: neither can leave before it is refuted. */
+async function forgeNotes(stage: Stage, thief: Thief, recipient: Address): Promise<void> {
+  const watcher = await stage.watcher();
+  // The honest enclave signs roots too: the thief waits until nothing is on its way.
+  const isQuiet = async (): Promise<true | undefined> => {
+    await watcher.pass();
+    return watcher.ledger.rootedCount === watcher.ledger.leafCount || undefined;
+  };
+  if ((await poll(isQuiet)) === undefined) throw new Error("leaves wait and no root comes");
+  const note = await thief.forge({ type: "transfer", to: thief.keys.viewing.address, value: FORGED_NOTE });
+  const { update, root, input } = thief.forgeRoot(watcher.ledger, note, FORGED_NOTE);
+  const answers = await stage.execute([note], update);
+  stage.check("a private transfer of a million out of nothing", "Executed", answers[0]);
+  stage.check("a root with a note that no leaf made", "RootUpdated", answers[1]);
+  const payment = { type: "withdraw", recipient, value: usd(1) } as const;
+  const spend = await proved(stage, { keys: thief.keys, root, inputs: [input], payment });
+  stage.check(
+    "a true proof on the false root",
+    "RootYoung",
+    (await stage.execute([spend]))[0]?.split("(")[0],
+  );
+}
+
+async function refutation(stage: Stage, thief: Thief) {
+  stage.say("\n  4. A watcher reads the chain, and shows the pool what is false.");
+  const account = await stage.account();
+  const watcher = await stage.watcher();
+  const refuter = await stage.refuter(account);
+  stage.findings.length = 0;
+  await watcher.pass();
+  const forged = stage.findings.filter(({ signers }) => signers?.includes(thief.signer.address) === true);
+  const codes = forged.map(({ code }) => code).sort();
+  stage.check("what the watcher found", [...FORGED, "ROOT_FORGED"].join(" "), codes.join(" "));
+  const before = await stage.chain.getBalance(account.address);
+  // It pays for no `advance`: the service goes past the void leaves by itself, and every step of it moves the roots.
+  const isPast = async (): Promise<true | undefined> => {
+    await stage.follow(watcher, refuter);
+    const { openEvidence, rootedCount, leafCount } = watcher.ledger;
+    return (openEvidence.length === 0 && rootedCount === leafCount) || undefined;
+  };
+  stage.check("the service goes past the void leaves", true, await poll(isPast));
+
+  stage.check("the thief's key signs", false, await stage.ask("isSigner", thief.signer.address));
+  const { ledger } = watcher;
+  stage.check("false things not refuted", 0, ledger.openEvidence.length);
+  const [root, rooted] = await stage.ask<[bigint, bigint]>("currentRoot");
+  stage.check("the tree's root is that of the honest leaves", ledger.tree.root(), root);
+  stage.check("leaves in it, void ones empty", ledger.leafCount, rooted);
+  const [attestedFrom] = await stage.ask<[bigint]>("brakes");
+  stage.check("the attested path is closed", true, Number(attestedFrom) > (await stage.now()));
+  stage.check(
+    "more than its bond was not paid for gas",
+    true,
+    (await stage.chain.getBalance(account.address)) > before,
+  );
+  return { watcher, account };
+}
+
+async function leaving(
+  stage: Stage,
+  { alice, bob }: People,
+  follow: () => Promise<void>,
+  watcher: Watcher,
+): Promise<void> {
+  await stage.passTime(PROVED_DELAY_SECS);
+  const payment = { type: "transfer", to: bob.keys.viewing.address, value: PAID_ALONE } as const;
+  const paid = await stage.execute([await payAlone(stage, watcher.ledger, alice.keys, payment)]);
+  stage.check("a private payment by proof", "Executed", paid[0]);
+  await follow();
+  await stage.passTime(PROVED_DELAY_SECS);
+  const recipient = asAddress((await stage.account()).address)!;
+  const way = { type: "withdraw", recipient, value: LEFT_ALONE } as const;
+  const left = await stage.execute([await payAlone(stage, watcher.ledger, alice.keys, way)]);
+  stage.check("a withdrawal by proof", "Executed", left[0]);
+  stage.check("public balance of who left", money(LEFT_ALONE), money(await stage.token.balanceOf(recipient)));
+  await follow();
+}
+
+async function reckoning(
+  stage: Stage,
+  { alice, bob }: People,
+  stolen: bigint,
+  account: Account,
+): Promise<void> {
+  const [a, b] = [await balanceOf(stage, alice.keys), await balanceOf(stage, bob.keys)];
+  stage.check("Alice's notes", money(ALICE - PAID - PAID_ALONE - LEFT_ALONE), money(a));
+  stage.check("Bob's notes", money(BOB + PAID + PAID_ALONE), money(b));
+  const held = await stage.token.balanceOf(stage.home.pool);
+  stage.check("honest notes less what the pool holds: the loss", money(stolen), money(a + b - held));
+  const short = stage.findings.filter(({ code }) => code === "BALANCE_SHORT").length;
+  stage.check("the watcher says that the pool is short", true, short > 0);
+  stage.say(`     The refuter ${account.address} keeps the bond.`);
+  stage.say(`\n  Loss: ${money(stolen)}, of ${money(CAP)} that one window could have cost.`);
+}

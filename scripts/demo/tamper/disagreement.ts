@@ -1,0 +1,108 @@
+// Two verifiers, of which one is wrong: a stack of its own whose pool asks for both kinds, and a second program with a
+// fault that could be a real one. Development only.
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { ApiProblem, createClient } from "../../../shared/client/index.ts";
+import { copyCode } from "../../image/assemble.ts";
+import { ENCLAVE_FOLDER } from "../../image/measurement.ts";
+import { chainOf } from "../../stand-ins/local-chain.ts";
+import { startStack } from "../../stack/local-stack.ts";
+import { Parties } from "../../base/parties.ts";
+import { poll } from "../../base/poll.ts";
+import { ROOMY_KEYS } from "../../stack/proxy-settings.ts";
+import type { Ledger } from "./ledger.ts";
+import { makeDeposit } from "./deposit.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** Where the second author's judge says whether the pairings' product is 1, as it is built. */
+const FAULTY_FILE = path.join("dist", "enclave", "second", "judge", "groth16.js");
+const EQUATION = "function isProductOne(terms) {\n";
+
+const CASES = z.array(
+  z.object({
+    case: z.string(),
+    open: z.boolean(),
+    answers: z.array(z.object({ kind: z.int().nullable(), said: z.string() })),
+  }),
+);
+
+/** `folder` is for what is made here. */
+export async function disagreement(
+  ledger: Ledger,
+  folder: string,
+  say: (text: string) => void,
+): Promise<void> {
+  const enclaveFolder = path.join(folder, "faulty");
+  await copyWithFault(enclaveFolder);
+  await Parties.start(async (parties) => {
+    const stack = parties.add(
+      await startStack({
+        folder: path.join(folder, "two-verifiers"),
+        networks: ["first"],
+        ports: { first: { proxy: 0, chain: 0 } },
+        proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
+        ...{ size: { threshold: 2 }, enclaveFolder, say },
+      }),
+    );
+    const network = stack.network("first");
+    const { entry } = network;
+    const chain = chainOf(entry, 100);
+    parties.add({ stop: () => chain.destroy() });
+    const client = createClient({ baseUrl: entry.base_url, credential: { apiKey: stack.file.api_key } });
+
+    /** Who signed, or the refusal's code. */
+    const attest = async (body: Parameters<typeof client.attestDeposit>[0]): Promise<string> => {
+      try {
+        const { attestations } = await client.attestDeposit(body);
+        return `signed by ${String(attestations.length)}`;
+      } catch (error) {
+        if (error instanceof ApiProblem) return error.code;
+        throw error;
+      }
+    };
+    const operator = async (...words: readonly string[]): Promise<unknown> => {
+      const data = ["--data", network.folder.inside("store"), "--json"];
+      const args = ["--import", "tsx", "scripts/operator/main.ts", ...data, "disagreements", ...words];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+      return JSON.parse(stdout);
+    };
+    const health = async (): Promise<string> => {
+      const { checks, status } = await client.health();
+      return checks?.enclave.detail ?? status;
+    };
+
+    const [one, other] = [await makeDeposit(entry, chain, client), await makeDeposit(entry, chain, client)];
+    ledger.is("a true proof", await attest(one.body), "signed by 2");
+    ledger.is("a false one", await attest({ ...one.body, proof: other.body.proof }), "ENCLAVE_UNAVAILABLE");
+    ledger.is("a true one after that", await attest(other.body), "ENCLAVE_UNAVAILABLE");
+    ledger.says("the proxy's health", await health(), "the verifiers gave different verdicts");
+
+    const [found, ...more] = CASES.parse(await operator("list"));
+    ledger.is("cases that were kept", String(found === undefined ? 0 : 1 + more.length), "1");
+    const said = (kind: number): string =>
+      found?.answers.find((answer) => answer.kind === kind)?.said ?? "nothing";
+    ledger.is("the first verifier said", said(1), "PROOF_INVALID");
+    ledger.is("the second verifier said", said(2), "signed");
+    await operator("settle", found?.case ?? "");
+    const goesOn = async (): Promise<string | undefined> => {
+      const outcome = await attest(other.body);
+      return outcome === "ENCLAVE_UNAVAILABLE" ? undefined : outcome;
+    };
+    const settled = (await poll(goesOn)) ?? "ENCLAVE_UNAVAILABLE";
+    ledger.is("a true one when an operator has settled it", settled, "signed by 2");
+    await parties.stop();
+  });
+}
+
+/** A built enclave whose second judge takes every equation for true; nothing of the first program is in that file. */
+async function copyWithFault(to: string): Promise<void> {
+  await copyCode(ENCLAVE_FOLDER, to);
+  const file = path.join(to, FAULTY_FILE);
+  const text = await readFile(file, "utf8");
+  if (!text.includes(EQUATION)) throw new Error(`${FAULTY_FILE} has another form`);
+  await writeFile(file, text.replace(EQUATION, `${EQUATION}    return true;\n`));
+}

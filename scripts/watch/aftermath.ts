@@ -1,0 +1,225 @@
+/**
+ * What the pool says beside statements and roots: what was refuted and undone, who is out, claims, bonds, brakes, and
+ * what the owner does.
+ */
+import { verifyAttestation } from "../../shared/protocol/attestation-document.ts";
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
+import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
+import { kindById } from "../../shared/protocol/statements.ts";
+import { decodeUserData } from "../../shared/protocol/user-data.ts";
+import { dateOf, ownerEventOf, proposalText, type Change } from "../../proxy/base/chain/owner-events.ts";
+import { quoted } from "../base/quoted.ts";
+import type { Case, Said } from "./case.ts";
+import type { Code } from "./findings.ts";
+import { movedIn } from "./moved.ts";
+
+const CODE_OF = {
+  proposed: "PROPOSED",
+  admitted: "ADMITTED",
+  withdrawn: "WITHDRAWN",
+  removed: "REMOVED",
+} as const satisfies Record<Change, Code>;
+
+type Args = Readonly<Record<string, unknown>>;
+/** @param before what the pool said before it in the same transaction */
+type Judge = (its: Case, args: Args, said: Said, before: Said | undefined) => void;
+
+const JUDGES: Readonly<Record<string, Judge>> = {
+  Refuted: refuted,
+  LeavesVoided: leavesVoided,
+  RootsRevoked: rootsRevoked,
+  SignerRegistered: registered,
+  SignerExpelled: (its, { signer, leaf }) =>
+    its.report("EXPELLED", `signer ${asAddress(signer)!}, certificate ${String(leaf)}`),
+  AttestedPathClosed: attestedPathClosed,
+  Unsound: unsound,
+  ClaimAdded: claimAdded,
+  ClaimPaid: claimPaid,
+  ClaimSetAside: claimSetAside,
+  BondPosted: bond("posted by"),
+  BondPaid: bond("paid to"),
+};
+
+/** Their names. */
+export const AFTERMATH: readonly string[] = Object.keys(JUDGES);
+
+export function judgeAftermath(its: Case, said: Said, before: Said | undefined): void {
+  const { name, args } = said.event;
+  const told = args.toObject() as Args;
+  const judge = JUDGES[name];
+  if (judge === undefined) ownersWord(its, name, told);
+  else judge(its, told, said, before);
+}
+
+// ---------------------------------------------------------------- refutations
+
+function refuted(its: Case, { signer, digest }: Args): void {
+  const [who, what] = [asAddress(signer)!, digest as Bytes32];
+  its.ledger.convict(who, what);
+  its.report("REFUTED", `what it signed: ${what}`, { signers: [who], digest: what });
+}
+
+/** The pool recomputed it, and so did we when it was executed: the two must agree. */
+function leavesVoided(its: Case, { statementHash, firstLeafIndex, count }: Args): void {
+  const { ledger } = its;
+  const [statement, first] = [asBytes32(statementHash)!, Number(firstLeafIndex)];
+  const executed = ledger.executedAt(first);
+  if (executed?.statement !== statement || executed.leaves !== Number(count))
+    its.contradict(`void leaves from ${first} on, which are not the statement's`);
+  if (!ledger.isDoubtful(first))
+    its.report("REFUTATION_FALSE", `the statement of leaf ${first} is true`, { statement });
+  ledger.voidLeaves(first, Number(count));
+  its.report("VOIDED", `${String(count)} leaves from ${first} on`, { statement });
+}
+
+function rootsRevoked(
+  its: Case,
+  { first, last, root, leafCount }: Args,
+  _: Said,
+  before: Said | undefined,
+): void {
+  const { ledger } = its;
+  const [from, to] = [Number(first), Number(last)];
+  if (to !== ledger.roots.sequence)
+    its.contradict(`roots were revoked up to ${to}, and ${ledger.roots.sequence} is the last`);
+  const refuted = ledger.roots.numbered(from);
+  // With a statement's leaves go the roots over them; otherwise it is the root itself that was refuted.
+  if (before?.event.name !== "LeavesVoided" && refuted?.announced === refuted?.truth)
+    its.report("REFUTATION_FALSE", `root ${from} is true`);
+  ledger.revoke(from, to, Number(leafCount));
+  const { newest } = ledger.roots;
+  if (newest.announced !== root || newest.leafCount !== Number(leafCount))
+    its.contradict(`the tree went back to another root than the one before ${from}`);
+  its.report("REVOKED", `roots ${from} to ${to}; the tree goes on from ${toHex(word(newest.announced))}`);
+}
+
+// ---------------------------------------------------------------- brakes
+
+function attestedPathClosed(its: Case, { until }: Args): void {
+  its.ledger.closeAttestedPath(Number(until));
+}
+
+function unsound(its: Case, { kind }: Args): void {
+  its.ledger.stopAsUnsound();
+  its.report("UNSOUND", `money out of the empty tree was proved, of kind ${kindById(Number(kind))!}`);
+}
+
+/** Where a pool asks for none, its signers come with nothing. */
+function bond(how: "posted by" | "paid to"): Judge {
+  return (its, { signer, poster, to, amount }) => {
+    if (amount === 0n) return;
+    its.report(
+      "BOND",
+      `${String(amount)} wei for signer ${asAddress(signer)!}, ${how} ${asAddress(poster ?? to)!}`,
+    );
+  };
+}
+
+// ---------------------------------------------------------------- claims
+
+function claimAdded(its: Case, { statementHash, asset, id, recipient, amount }: Args): void {
+  const { claims } = its.ledger;
+  const of = asAddress(asset)!;
+  if (Number(id) !== claims.line(of).length) its.contradict(`claim ${String(id)} came where another belongs`);
+  its.ledger.claim({ type: "claim", asset: of, id: Number(id), left: String(amount), isSetAside: false });
+  const statement = asBytes32(statementHash)!;
+  its.report("CLAIM_MADE", `claim ${String(id)}: ${String(amount)} of ${of} to ${String(recipient)}`, {
+    statement,
+  });
+}
+
+/** It may be paid in parts; each is what left, and what is left is the rest. */
+function claimPaid(
+  its: Case,
+  { asset, id, amount, left }: Args,
+  { log }: Said,
+  before: Said | undefined,
+): void {
+  const { ledger, transaction, pool } = its;
+  const [of, paid] = [asAddress(asset)!, amount as bigint];
+  const claim = ledger.claims.line(of)[Number(id)];
+  if (claim === undefined) its.contradict(`claim ${String(id)} of ${of} was paid, and nobody made it`);
+  const name = `claim ${String(id)} of ${of}`;
+  if (claim.left - paid !== left || paid === 0n)
+    its.report("CLAIM_WRONG", `${name}: paid ${paid} of ${claim.left}, left ${String(left)}`);
+  if (!claim.isSetAside && Number(id) !== ledger.claims.first(of))
+    its.report("CLAIM_WRONG", `${name}: claim ${ledger.claims.first(of)} stood before it`);
+  const part = { from: before?.log.logIndex ?? -1, until: log.logIndex };
+  const moved = movedIn(transaction.logs, pool.home.pool, of, part);
+  if (before === undefined && moved !== -paid)
+    its.report("CLAIM_WRONG", `${name}: moved ${-moved}, said ${paid}`);
+  ledger.claim({
+    type: "claim",
+    asset: of,
+    id: Number(id),
+    left: String(left),
+    isSetAside: claim.isSetAside,
+  });
+  ledger.owe(of, -paid);
+}
+
+function claimSetAside(its: Case, { asset, id }: Args): void {
+  const of = asAddress(asset)!;
+  const claim = its.ledger.claims.line(of)[Number(id)];
+  if (claim === undefined) its.contradict(`claim ${String(id)} of ${of} was set aside, and nobody made it`);
+  its.ledger.claim({ type: "claim", asset: of, id: Number(id), left: String(claim.left), isSetAside: true });
+  its.report(
+    "CLAIM_SET_ASIDE",
+    `claim ${String(id)}: ${claim.left} of ${of} wait for a recipient that the token takes`,
+  );
+}
+
+// ---------------------------------------------------------------- the owner
+
+function ownersWord(its: Case, name: string, told: Args): void {
+  const event = ownerEventOf(name, told);
+  if (event === undefined) its.contradict(`${name} is no word of this watcher's`);
+  its.ledger.change(event);
+  const { change, role, subject, proposal } = event;
+  const what = proposal === undefined ? `${role} ${subject}` : proposalText(proposal);
+  const code = role === "image" && change === "removed" ? "IMAGE_REVOKED" : CODE_OF[change];
+  its.report(code, `${what}${sourceOf(told)}`);
+}
+
+/** What to build, to see whether an image is what its proposal says. */
+function sourceOf({ kind, commit, buildCommand }: Args): string {
+  if (typeof commit !== "string") return "";
+  return `, verifier ${String(kind)} of ${quoted(commit)}, built by ${quoted(String(buildCommand))}`;
+}
+
+/** Nobody's word admits a signer, so its document is verified here again, by other code than the chain's. */
+function registered(its: Case, told: Args): void {
+  const event = ownerEventOf("SignerRegistered", told)!;
+  const { signer, image, kind, document } = told;
+  its.ledger.change(event, Number(kind));
+  its.report("ADMITTED", `signer ${asAddress(signer)!} of image ${String(image)}, verifier ${String(kind)}`);
+  const fault = registrationFault(its, told);
+  if (fault !== undefined)
+    its.report(
+      "REGISTRATION_FALSE",
+      `${asAddress(signer)!}: ${fault}; document of ${(String(document).length - 2) / 2} bytes`,
+    );
+}
+
+function registrationFault({ pool, header }: Case, { signer, image, document }: Args): string | undefined {
+  const verified = verifyAttestation(mustFromHex(String(document)), {
+    roots: [pool.attestationRoot.slice(2)],
+    at: header.timestamp * 1_000,
+    maxAgeMs: pool.maxDocumentAgeSecs * 1_000,
+  });
+  if (typeof verified === "string") return verified;
+  if (imageOf(verified.measurement) !== image) return "of another image";
+  const claims = verified.userData === undefined ? undefined : decodeUserData(verified.userData);
+  const isOurs =
+    (claims?.type === "genesis" || claims?.type === "live") && claims.signer === asAddress(signer);
+  return isOurs ? undefined : "of another signer";
+}
+
+/** For people: the end of the attested path's closure. */
+export function closureText(until: number): string {
+  return until >= NEVER ? "permanently" : `until ${dateOf(until)}`;
+}
+/** The pool's word for "never again" (IPoolTypes: AttestedPathClosed). */
+const NEVER = 2 ** 40 - 1;
