@@ -33,6 +33,12 @@ const scriptRooms = [
   ...["build", "base"],
 ];
 
+/** The chapters of the client library, in order: each imports from those after it, never from one before. */
+const clientChapters = [
+  ...["node", "wallet", "bridges", "paying", "disclosure", "history", "service"],
+  ...["chain", "prover", "statements", "state", "base"],
+];
+
 /** What runs in a browser: the dashboard's page. */
 const PAGE_PACKAGES = [
   ...["preact", "preact-iso", "@picocss/pico", "uplot", "qr", "@simplewebauthn/browser", "zod"],
@@ -116,13 +122,13 @@ const sharedOrder = Object.entries(sharedReach).map(([folder, reach]) =>
   ),
 );
 
-const scriptsOrder = scriptRooms
-  .slice(1)
-  .map((room, index) =>
+/** For folders that are in an order. Nothing of them all imports what lies in `parent` itself: its doors to outside. */
+const inOrder = (name, parent, folders) =>
+  folders.map((folder, index) =>
     rule(
-      `scripts-${room}`,
-      { path: `^scripts/${room}/` },
-      { path: `^scripts/${anyOf(scriptRooms.slice(0, index + 1))}/` },
+      `${name}-${folder}`,
+      { path: `^${parent}/${folder}/` },
+      { path: `^${parent}/(${anyOf(folders.slice(0, index))}/|[^/]+$)` },
     ),
   );
 
@@ -219,8 +225,8 @@ module.exports = {
     // A page's thread that hashes a key or proves stands still meanwhile.
     rule(
       "proving-in-its-worker",
-      { path: "^shared/client/", pathNot: "^shared/client/groth16(/|\\.ts$)" },
-      { path: "^shared/client/groth16(/|\\.ts$)", pathNot: "/(fault|messages|threads)\\.ts$" },
+      { path: "^shared/client/", pathNot: "^shared/client/prover/groth16/" },
+      { path: "^shared/client/prover/groth16/", pathNot: "/(fault|messages|threads)\\.ts$" },
     ),
     // Told there what a page's policy forbids, before any schema is made. The other two take it from there, too.
     rule(
@@ -229,6 +235,7 @@ module.exports = {
       { path: `${PACKAGE}zod/` },
     ),
     ...sharedOrder,
+    ...inOrder("client", "shared/client", clientChapters),
     ...packages,
 
     rule(
@@ -305,7 +312,7 @@ module.exports = {
       { path: OURS, pathNot: "^(scripts/wallet-page/|shared/client/)" },
     ),
     ...proxyRooms,
-    ...scriptsOrder,
+    ...inOrder("scripts", "scripts", scriptRooms),
   ],
   options: {
     doNotFollow: { path: "node_modules" },

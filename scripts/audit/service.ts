@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { Contract, JsonRpcProvider } from "ethers";
 import type { Configuration } from "../../enclave/configuration.ts";
-import { checkEnclaves } from "../../shared/client/attestation.ts";
+import { checkEnclaves } from "../../shared/client/base/attestation.ts";
 import { ClientError, createClient } from "../../shared/client/index.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { verifyAttestation, type Measurement } from "../../shared/protocol/attestation-document.ts";

@@ -23,13 +23,13 @@ which proofs are made. Proving keys are not in it: an application brings those o
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const NAME = "cloister-client";
-const ENTRIES = ["client/index.ts", "client/service.ts", "client/chain/index.ts", "client/node/index.ts"];
+const ENTRIES = ["client/index.ts", "client/service/index.ts", "client/chain.ts", "client/node/index.ts"];
 /** The worker's file, from which alone proofs are made. */
 const WORKER = "client/dist/worker.js";
 /** Imported for what it does: a bundler must not leave it out. */
 const ACTING = ["api/zod.js"];
 /** Bundled with the packages that they use a small part of: nobody has to install the whole of those. */
-const SELF_CONTAINED = { file: "client/execute-call.js", packages: ["ethers"] };
+const SELF_CONTAINED = { file: "client/statements/execute-call.js", packages: ["ethers"] };
 
 const manifestShape = z.object({
   version: z.string(),
@@ -74,8 +74,8 @@ export async function packClient(out: string): Promise<PackedClient> {
       files: ["dist", "GUIDE.md"],
       exports: {
         ".": { types: "./dist/client/index.d.ts", default: "./dist/client/index.js" },
-        "./service": { types: "./dist/client/service.d.ts", default: "./dist/client/service.js" },
-        "./chain": { types: "./dist/client/chain/index.d.ts", default: "./dist/client/chain/index.js" },
+        "./service": { types: "./dist/client/service/index.d.ts", default: "./dist/client/service/index.js" },
+        "./chain": { types: "./dist/client/chain.d.ts", default: "./dist/client/chain.js" },
         "./node": { types: "./dist/client/node/index.d.ts", default: "./dist/client/node/index.js" },
         "./worker": `./dist/${WORKER}`,
       },

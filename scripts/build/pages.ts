@@ -42,13 +42,13 @@ export const PAGES: Readonly<Record<string, Page>> = {
     from: "scripts/wallet-page",
     to: "scripts/wallet-page/dist",
     workers: {
-      prover: "shared/client/groth16/worker.ts",
+      prover: "shared/client/prover/groth16/worker.ts",
       offline: "scripts/wallet-page/offline.ts",
       scan: "scripts/wallet-page/scan-worker.ts",
     },
     later: [
       "scripts/wallet-page/browser-key.ts",
-      "shared/client/execute-call.ts",
+      "shared/client/statements/execute-call.ts",
       "shared/client/disclosure/making.ts",
       "shared/client/disclosure/verifying.ts",
     ],

@@ -1,4 +1,4 @@
-// The file that the client library's workers run (shared/client/groth16/worker.ts), with all that it imports in it.
+// The file that the client library's workers run (shared/client/prover/groth16/worker.ts), with all that it imports in it.
 // Part of `npm run build`, and of the packed library.
 import { build } from "esbuild";
 import path from "node:path";
@@ -8,7 +8,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 /** One file for browsers and Node: the packages' halves for browsers need nothing that Node lacks. */
 export async function buildProver(to: string): Promise<void> {
   await build({
-    entryPoints: [path.join(ROOT, "shared", "client", "groth16", "worker.ts")],
+    entryPoints: [path.join(ROOT, "shared", "client", "prover", "groth16", "worker.ts")],
     outfile: to,
     bundle: true,
     platform: "browser",

@@ -2,7 +2,7 @@
 // notes, is paid on, and leaves again for the exchange and the other chain; and one deposit that its owner takes back alone.
 import { parseUnits, Wallet as Account } from "ethers";
 import { newSeed, type BridgeProgress, type Wallet } from "../../shared/client/index.ts";
-import { recoverBridges } from "../../shared/client/chain/index.ts";
+import { recoverBridges } from "../../shared/client/chain.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import type { BridgesEntry } from "../base/stack-file.ts";
 import {

@@ -1,6 +1,6 @@
 // The demonstration of leaving alone: money comes in by the service, which then is stopped as a whole. What is paid and
 // withdrawn afterwards is read from the chain, proved here and sent by accounts of the users' own.
-import { poolChain } from "../../shared/client/chain/index.ts";
+import { poolChain } from "../../shared/client/chain.ts";
 import { parseUnits } from "ethers";
 import { createWallet, memoryStorage, newSeed, type Prover, type Wallet } from "../../shared/client/index.ts";
 import type { Address } from "../../shared/protocol/brands.ts";

@@ -1,6 +1,6 @@
 // The wallet of a key on nodes alone, for the way out: its storage in a folder, its assets those that it has notes of.
 import path from "node:path";
-import { poolChain } from "../../shared/client/chain/index.ts";
+import { poolChain } from "../../shared/client/chain.ts";
 import { pathToFileURL } from "node:url";
 import {
   createProver,

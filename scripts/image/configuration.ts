@@ -9,7 +9,7 @@ import {
   developmentKeyAmong,
   developmentKeyHashes,
 } from "../../proxy/base/chain/development-keys.ts";
-import { AWS_NITRO_ROOT } from "../../shared/client/attestation.ts";
+import { AWS_NITRO_ROOT } from "../../shared/client/base/attestation.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { readKeyFiles } from "../build/circuits/artefacts.ts";
 import { ROOT_NAME } from "./certificates.ts";

@@ -7,7 +7,7 @@ import {
   type JsonRpcProvider,
   type Signer,
 } from "ethers";
-import { prepareDeposit, prepareSpend, type SpendPlan } from "../../shared/client/statements.ts";
+import { prepareDeposit, prepareSpend, type SpendPlan } from "../../shared/client/statements/statements.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
 import { ZERO_BYTES32, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";

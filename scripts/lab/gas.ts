@@ -11,8 +11,13 @@ import {
   type LogDescription,
   type Signer,
 } from "ethers";
-import { signAuthorization } from "../../shared/client/authorization.ts";
-import { prepareDeposit, prepareSpend, prepareSwap, type SpendPlan } from "../../shared/client/statements.ts";
+import { signAuthorization } from "../../shared/client/statements/authorization.ts";
+import {
+  prepareDeposit,
+  prepareSpend,
+  prepareSwap,
+  type SpendPlan,
+} from "../../shared/client/statements/statements.ts";
 import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
 import { randomField } from "../../shared/notes/note.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";

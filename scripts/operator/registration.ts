@@ -12,7 +12,10 @@ import {
   type Signer,
 } from "ethers";
 import type { Configuration } from "../../enclave/configuration.ts";
-import { attestationSteps, type AttestationSteps } from "../../shared/client/nitro/attestation-steps.ts";
+import {
+  attestationSteps,
+  type AttestationSteps,
+} from "../../shared/client/chain/nitro/attestation-steps.ts";
 import { ATTESTATIONS_ABI, POOL_ABI } from "../../shared/contracts/abi.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
 import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";

@@ -1,7 +1,7 @@
 // `npm run recover`: money of a key that waits in bridge addresses, on whichever chain, goes on or comes back, with nothing
 // but the key and nodes of the chains. Needs no service and remembers nothing.
 import { setTimeout as sleep } from "node:timers/promises";
-import { recoverBridges, type Recovery, type RecoveryStep } from "../../shared/client/chain/index.ts";
+import { recoverBridges, type Recovery, type RecoveryStep } from "../../shared/client/chain.ts";
 import { ClientError } from "../../shared/client/index.ts";
 import { runCommand } from "../base/command.ts";
 import { readOptions } from "./options.ts";

@@ -36,7 +36,7 @@ declare module "ffjavascript" {
     /** Σ scalars[i] · points[i]; points are affine. */
     multiExpAffine(points: Uint8Array, scalars: Uint8Array): Promise<Uint8Array>;
   }
-  /** Present where shared/client/groth16/kernel.ts was the plugin. */
+  /** Present where shared/client/prover/groth16/kernel.ts was the plugin. */
   export interface Bn128Exports {
     g1m_addPairs(pairs: number, end: number, work: number): void;
     g2m_addPairs(pairs: number, end: number, work: number): void;

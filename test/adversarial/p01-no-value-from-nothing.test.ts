@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
-import type { Prepared } from "../../shared/client/statements.ts";
+import type { Prepared } from "../../shared/client/statements/statements.ts";
 import { commitmentOf, newNote, noteCommitment, nullifierOf } from "../../shared/notes/note.ts";
 import { asField, FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { addressToField } from "../../shared/protocol/host/text.ts";

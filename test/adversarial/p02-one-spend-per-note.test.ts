@@ -1,6 +1,6 @@
 /** P2. A note pays once, however its owner or a carrier proves, spells or batches the second payment; and it does pay once. */
 import assert from "node:assert/strict";
-import type { Prepared } from "../../shared/client/statements.ts";
+import type { Prepared } from "../../shared/client/statements/statements.ts";
 import { nullifierOf } from "../../shared/notes/note.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER } from "../../shared/protocol/brands.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";

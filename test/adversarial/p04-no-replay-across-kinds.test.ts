@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { JsonRpcSigner, type Contract } from "ethers";
 import { NO_UPDATE, type PoolTransaction } from "../../scripts/stack/pool-transaction.ts";
-import type { Prepared } from "../../shared/client/statements.ts";
+import type { Prepared } from "../../shared/client/statements/statements.ts";
 import { newNote, randomField } from "../../shared/notes/note.ts";
 import { mustField, ZERO_BYTES32, type Address } from "../../shared/protocol/brands.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";

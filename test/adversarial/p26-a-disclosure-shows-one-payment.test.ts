@@ -19,7 +19,7 @@ import {
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
-import { prepareSpend } from "../../shared/client/statements.ts";
+import { prepareSpend } from "../../shared/client/statements/statements.ts";
 import { attester, NO_UPDATE, sealUpdate } from "../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { decodeShieldedAddress } from "../../shared/notes/address.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../scripts/stack/development-registration.ts";
 import { NO_UPDATE } from "../../scripts/stack/pool-transaction.ts";
 import { simulatedPlatform } from "../../scripts/stand-ins/platform/nsm.ts";
-import { attestationSteps } from "../../shared/client/nitro/attestation-steps.ts";
+import { attestationSteps } from "../../shared/client/chain/nitro/attestation-steps.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { seal, spendDraft } from "../support/drafts.ts";

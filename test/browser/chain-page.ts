@@ -11,7 +11,7 @@ import {
   type Wallet,
   type WithoutService,
 } from "../../shared/client/index.ts";
-import { poolChain } from "../../shared/client/chain/index.ts";
+import { poolChain } from "../../shared/client/chain.ts";
 
 /** What the test gives the page. */
 export interface GivenChain {

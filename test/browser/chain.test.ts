@@ -43,7 +43,7 @@ describe("a wallet without its service in a browser", function () {
             const packaged = (entry: string) => () =>
               resolve(entry, { kind: "import-statement", resolveDir: project.folder });
             onResolve({ filter: /\/shared\/client\/index\.ts$/ }, packaged("cloister-client"));
-            onResolve({ filter: /\/shared\/client\/chain\/index\.ts$/ }, packaged("cloister-client/chain"));
+            onResolve({ filter: /\/shared\/client\/chain\.ts$/ }, packaged("cloister-client/chain"));
           },
         },
       ],

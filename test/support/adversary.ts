@@ -26,18 +26,18 @@ import {
   unsigned,
 } from "../../scripts/stack/pool-transaction.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
-import { signAuthorization } from "../../shared/client/authorization.ts";
-import type { Fees } from "../../shared/client/fees.ts";
+import { signAuthorization } from "../../shared/client/statements/authorization.ts";
+import type { Fees } from "../../shared/client/statements/fees.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
-import type { Prover } from "../../shared/client/prover.ts";
-import { applyEvent, verifiedRoot } from "../../shared/client/scanner.ts";
-import { WalletState, type OwnedNote } from "../../shared/client/state.ts";
+import type { Prover } from "../../shared/client/prover/prover.ts";
+import { applyEvent, verifiedRoot } from "../../shared/client/history/scanner.ts";
+import { WalletState, type OwnedNote } from "../../shared/client/state/state.ts";
 import {
   prepareDeposit,
   prepareSpend,
   type Prepared,
   type SpendPlan,
-} from "../../shared/client/statements.ts";
+} from "../../shared/client/statements/statements.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
 import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";

@@ -1,7 +1,7 @@
 // A process that saves a wallet and is killed at one of its writes: `cut-save.ts FILE NUMBER`. It says how many there were
 // when it was not.
 import { fileStorage } from "../../shared/client/node/index.ts";
-import { StateStore } from "../../shared/client/state-store.ts";
+import { StateStore } from "../../shared/client/state/state-store.ts";
 import { watchWrites } from "./cut-disk.ts";
 import { HOME, KEY, paid } from "./whole-state.ts";
 

@@ -7,7 +7,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { ERRORS, type ErrorCode } from "../../shared/api/errors.ts";
 import { openApiDocument } from "../../shared/api/openapi.ts";
-import { SseParser } from "../../shared/client/sse.ts";
+import { SseParser } from "../../shared/client/service/sse.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@
 import type { Signer } from "ethers";
 import { nobodysNote } from "../../scripts/lab/bench/client/statements.ts";
 import { attested, type Attester, type PoolTransaction } from "../../scripts/stack/pool-transaction.ts";
-import { prepareDeposit, prepareSpend, prepareSwap } from "../../shared/client/statements.ts";
+import { prepareDeposit, prepareSpend, prepareSwap } from "../../shared/client/statements/statements.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import {
   addressFromField,

@@ -1,5 +1,5 @@
 /** A pool on a chain of its own, without any service: wallets read it from a node, and its time passes on demand. */
-import { poolChain } from "../../shared/client/chain/index.ts";
+import { poolChain } from "../../shared/client/chain.ts";
 import { Contract, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { committedKeyHashes, deployTestUsdc } from "../../scripts/deploy/pool.ts";

@@ -1,7 +1,7 @@
 // A wallet's state as the next run finds it.
-import { StateStore } from "../../shared/client/state-store.ts";
-import type { WalletState } from "../../shared/client/state.ts";
-import { memoryStorage } from "../../shared/client/storage.ts";
+import { StateStore } from "../../shared/client/state/state-store.ts";
+import type { WalletState } from "../../shared/client/state/state.ts";
+import { memoryStorage } from "../../shared/client/state/storage.ts";
 import type { Home } from "../../shared/protocol/statements.ts";
 
 export async function storedAndOpened(state: WalletState, home: Home, key: Uint8Array): Promise<WalletState> {

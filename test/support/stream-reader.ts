@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Hub, Reading, Subscription } from "../../proxy/api/events/hub.ts";
 import { parseId } from "../../proxy/api/events/position.ts";
 import { EVENTS, type EventKind, type StreamEvent } from "../../shared/api/data.ts";
-import { SseParser } from "../../shared/client/sse.ts";
+import { SseParser } from "../../shared/client/service/sse.ts";
 import { eventFault } from "./documented.ts";
 import { until } from "./until.ts";
 

@@ -9,16 +9,16 @@ import { deployContract } from "../../scripts/deploy/pool.ts";
 import type { PoolTransaction } from "../../scripts/stack/pool-transaction.ts";
 import { quoteExactInput } from "./quoter.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
-import type { Fees } from "../../shared/client/fees.ts";
-import { verifiedRoot } from "../../shared/client/scanner.ts";
-import type { OwnedNote } from "../../shared/client/state.ts";
+import type { Fees } from "../../shared/client/statements/fees.ts";
+import { verifiedRoot } from "../../shared/client/history/scanner.ts";
+import type { OwnedNote } from "../../shared/client/state/state.ts";
 import {
   prepareDeposit,
   prepareSpend,
   prepareSwap,
   type Prepared,
   type SpendPlan,
-} from "../../shared/client/statements.ts";
+} from "../../shared/client/statements/statements.ts";
 import type { SpendingKey } from "../../shared/notes/keys.ts";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import type { SwapPath } from "../../shared/protocol/statements.ts";

@@ -1,8 +1,8 @@
 // A wallet's state with something of everything in it.
-import type { BridgeRecord } from "../../shared/client/bridges/record.ts";
-import { recordKey } from "../../shared/client/bridges/record.ts";
-import type { PaymentRecord } from "../../shared/client/payment-record.ts";
-import { WalletState, type OwnedNote, type Reservation } from "../../shared/client/state.ts";
+import type { BridgeRecord } from "../../shared/client/state/bridge-record.ts";
+import { recordKey } from "../../shared/client/state/bridge-record.ts";
+import type { PaymentRecord } from "../../shared/client/state/payment-record.ts";
+import { WalletState, type OwnedNote, type Reservation } from "../../shared/client/state/state.ts";
 import { mustField, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 

@@ -1,11 +1,15 @@
 // What honest people do when no service is left: they read their notes from the chain, prove on their device, and send
 // the proof itself. Uses the client library's statements, and the watcher's tree for the paths.
-import type { Fees } from "../../../shared/client/fees.ts";
+import type { Fees } from "../../../shared/client/statements/fees.ts";
 import { parseSnarkjsProof, encodeProof } from "../../../shared/protocol/host/proofs.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
-import { prepareSpend, type SpendInput, type SpendPlan } from "../../../shared/client/statements.ts";
-import { applyEvent } from "../../../shared/client/scanner.ts";
-import { WalletState, type OwnedNote } from "../../../shared/client/state.ts";
+import {
+  prepareSpend,
+  type SpendInput,
+  type SpendPlan,
+} from "../../../shared/client/statements/statements.ts";
+import { applyEvent } from "../../../shared/client/history/scanner.ts";
+import { WalletState, type OwnedNote } from "../../../shared/client/state/state.ts";
 import type { SpendingKey } from "../../../shared/notes/keys.ts";
 import { mustField, type Field } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";

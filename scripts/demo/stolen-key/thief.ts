@@ -1,6 +1,10 @@
 // What a thief does with one signing key: it vouches for whatever it likes, and the pool believes it.
 import { bn254 } from "@noble/curves/bn254.js";
-import { prepareSpend, type SpendInput, type SpendPlan } from "../../../shared/client/statements.ts";
+import {
+  prepareSpend,
+  type SpendInput,
+  type SpendPlan,
+} from "../../../shared/client/statements/statements.ts";
 import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, type Note } from "../../../shared/notes/note.ts";
 import { SpendingKey, newSeed } from "../../../shared/notes/keys.ts";

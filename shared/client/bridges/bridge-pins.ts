@@ -3,9 +3,9 @@ import { ZERO_BYTES32, type Address, type Bytes32 } from "../../protocol/brands.
 import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { encodeForward } from "../../protocol/host/cctp-forward.ts";
 import { paddedAddress, type Exit, type Factory, type Lane } from "../../protocol/host/forwarders.ts";
-import { ClientError } from "../errors.ts";
-import { requireAddress, type Pins } from "../pins.ts";
-import type { AmountPins, BridgePins } from "./pinned.ts";
+import { ClientError } from "../base/errors.ts";
+import { requireAddress, type Pins } from "../base/pins.ts";
+import type { AmountPins, BridgePins } from "../base/pinned-bridges.ts";
 
 /** Throws FEATURE_OFF: without pins no address can be checked. */
 export function bridgePinsOf({ bridges }: Pins): BridgePins {

@@ -1,8 +1,8 @@
 /** What an application does with bridges, in its words. The work is in ./live.ts, which is loaded when it is first needed. */
 import type { BridgeState, BridgeStatus } from "../../api/bridge-status.ts";
 import type { RefundKey } from "../../notes/bridge-keys.ts";
-import type { WaitOptions } from "../feed.ts";
-import type { Payment, Progress, SpendOptions } from "../payment.ts";
+import type { WaitOptions } from "../service/feed.ts";
+import type { Payment, Progress, SpendOptions } from "../paying/payment.ts";
 
 export interface BridgeInOptions extends WaitOptions {
   /**

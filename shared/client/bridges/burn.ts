@@ -7,7 +7,7 @@ import { base58, base64 } from "@scure/base";
 import type { DepositKey } from "../../notes/bridge-keys.ts";
 import type { Bytes32 } from "../../protocol/brands.ts";
 import { concatBytes, equalBytes } from "../../protocol/bytes.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../base/errors.ts";
 import { MEMO_PROGRAM, mustForeignKey, TOKEN_PROGRAM } from "./deposit-account.ts";
 
 /** What the burn has to be. */

@@ -3,11 +3,11 @@
  * so many in a row; what it answers is believed only about addresses that this wallet computes itself.
  */
 import { asAddress } from "../../protocol/host/text.ts";
-import type { Core } from "../core.ts";
-import { hasCode } from "../errors.ts";
+import type { Core } from "../paying/core.ts";
+import { hasCode } from "../base/errors.ts";
 import type { BridgeHints } from "./bridges.ts";
 import { GAP_LIMIT } from "./numbers.ts";
-import { recordKey, type BridgeRecord } from "./record.ts";
+import { recordKey, type BridgeRecord } from "../state/bridge-record.ts";
 import { numbered, type Unnumbered } from "./refunds.ts";
 import type { Requests } from "./requests.ts";
 

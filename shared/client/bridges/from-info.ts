@@ -3,7 +3,7 @@
  * and shipped with the application. A wallet that takes them from the service each time has pinned nothing.
  */
 import type { BridgesInfo } from "../../api/bridges.ts";
-import type { BridgePins } from "./pinned.ts";
+import type { BridgePins } from "../base/pinned-bridges.ts";
 
 export function bridgePinsFrom(info: BridgesInfo): BridgePins {
   const { factory, vault_code_hash: vaultCodeHash, collector, perpvenue, chains, altchain } = info;

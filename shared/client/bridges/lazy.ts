@@ -1,6 +1,6 @@
 /** `wallet.bridges`: what comes in is read here; the work is in live.ts. */
 import * as z from "../../api/zod.ts";
-import type { Core } from "../core.ts";
+import type { Core } from "../paying/core.ts";
 import {
   bridgeHints,
   bridgeInOptions,
@@ -10,8 +10,8 @@ import {
   bridgeWithdrawOptions,
   waitOptions,
   type Lists,
-} from "../options.ts";
-import type { Spending } from "../spending.ts";
+} from "../base/options.ts";
+import type { Spending } from "../paying/spending.ts";
 import type {
   BridgeHints,
   BridgeInOptions,
@@ -20,7 +20,7 @@ import type {
   BridgeWaitOptions,
   BridgeWithdrawOptions,
 } from "./bridges.ts";
-import type { WaitOptions } from "../feed.ts";
+import type { WaitOptions } from "../service/feed.ts";
 
 export interface Parts {
   readonly core: Core;

@@ -9,14 +9,14 @@ import { DepositKey, type BridgeKind, type RefundKey } from "../../notes/bridge-
 import type { Address } from "../../protocol/brands.ts";
 import { toHex, word } from "../../protocol/bytes.ts";
 import { TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
-import type { Core } from "../core.ts";
-import { requireAmount } from "../core.ts";
-import { ClientError } from "../errors.ts";
-import { Operation } from "../operation.ts";
-import { requireAddress } from "../pins.ts";
-import type { Spending } from "../spending.ts";
+import type { Core } from "../paying/core.ts";
+import { requireAmount } from "../paying/core.ts";
+import { ClientError } from "../base/errors.ts";
+import { Operation } from "../paying/operation.ts";
+import { requireAddress } from "../base/pins.ts";
+import type { Spending } from "../paying/spending.ts";
 import { amountPinsOf, bridgePinsOf, chainExit, lanesOf, venueExit } from "./bridge-pins.ts";
-import type { AmountPins } from "./pinned.ts";
+import type { AmountPins } from "../base/pinned-bridges.ts";
 import type {
   BridgeDeposit,
   BridgeEntry,
@@ -32,7 +32,7 @@ import type {
 } from "./bridges.ts";
 import { findKnown } from "./finding.ts";
 import { nextNumber } from "./numbers.ts";
-import type { BridgeRecord, InRecord } from "./record.ts";
+import type { BridgeRecord, InRecord } from "../state/bridge-record.ts";
 import {
   numbered,
   refundKeyAt,
@@ -44,7 +44,7 @@ import {
 import { Requests } from "./requests.ts";
 import type { InPlace, OutPlace } from "./terms.ts";
 import { verifyAnswer } from "./verifying.ts";
-import type { WaitOptions } from "../feed.ts";
+import type { WaitOptions } from "../service/feed.ts";
 
 export class LiveBridges implements Bridges {
   readonly #core: Core;

@@ -5,7 +5,7 @@
 import { addressNote, type BridgeKind } from "../../notes/bridge-keys.ts";
 import type { IncomingViewingKey } from "../../notes/keys.ts";
 import type { Address } from "../../protocol/brands.ts";
-import type { WalletState } from "../state.ts";
+import type { WalletState } from "../state/state.ts";
 
 export const GAP_LIMIT = 20;
 /** Longer than any tab asks a service for an address. */

@@ -5,7 +5,7 @@
  */
 import type { Address, Bytes32 } from "../../protocol/brands.ts";
 import { paddedAddress, TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
-import { requireAddress } from "../pins.ts";
+import { requireAddress } from "../base/pins.ts";
 import { Attestations, burnsAt, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/deliveries.ts";
 import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
 import { ForeignChain } from "./recovery/foreign-chain.ts";

@@ -6,9 +6,9 @@ import { RefundKey, type RefundKind } from "../../notes/bridge-keys.ts";
 import type { SpendingKey } from "../../notes/keys.ts";
 import type { Address } from "../../protocol/brands.ts";
 import { asAddress } from "../../protocol/host/text.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../base/errors.ts";
 import { GAP_LIMIT } from "./numbers.ts";
-import type { BridgeRecord, InRecord, OutRecord } from "./record.ts";
+import type { BridgeRecord, InRecord, OutRecord } from "../state/bridge-record.ts";
 
 type WithoutNumber<T> = Omit<T, "index" | "createdAt">;
 

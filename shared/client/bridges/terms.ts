@@ -19,7 +19,7 @@ import {
   type SourceTerms,
 } from "../../protocol/host/forwarders.ts";
 import type { Home } from "../../protocol/statements.ts";
-import type { BridgeRecord, InRecord, OutRecord } from "./record.ts";
+import type { BridgeRecord, InRecord, OutRecord } from "../state/bridge-record.ts";
 
 /** Made for one wallet and one pool. */
 export interface Maker {

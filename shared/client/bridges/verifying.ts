@@ -7,8 +7,8 @@ import { ZERO_ADDRESS } from "../../protocol/brands.ts";
 import { asAddress } from "../../protocol/host/text.ts";
 import { toHex, word } from "../../protocol/bytes.ts";
 import { TIMEOUT_SECS, type Factory } from "../../protocol/host/forwarders.ts";
-import { ClientError } from "../errors.ts";
-import type { BridgeRecord } from "./record.ts";
+import { ClientError } from "../base/errors.ts";
+import type { BridgeRecord } from "../state/bridge-record.ts";
 import type { InPlace, OutPlace, SourcePlace } from "./terms.ts";
 
 /** Of the other blockchain. */

@@ -2,7 +2,7 @@
 import type { Bytes32 } from "../../protocol/brands.ts";
 import { MAX_UPDATE_LEAVES, nextHead } from "../../protocol/tree.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
-import { POOL } from "../execute-call.ts";
+import { POOL } from "../statements/execute-call.ts";
 import type { History } from "./history.ts";
 import { doubted } from "./nodes.ts";
 import type { PoolView } from "./pool-view.ts";

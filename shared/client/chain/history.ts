@@ -9,8 +9,8 @@ import { toHex, word } from "../../protocol/bytes.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { nextHead } from "../../protocol/tree.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
-import { delay } from "../aborting.ts";
-import { hasCode } from "../errors.ts";
+import { delay } from "../base/aborting.ts";
+import { hasCode } from "../base/errors.ts";
 import type { Executed } from "../../protocol/host/executed-log.ts";
 import { doubted, type Block, type Finality, type Nodes, type PoolLog } from "./nodes.ts";
 import {

@@ -2,10 +2,10 @@
  * Questions to one chain node over JSON-RPC 2.0, by fetch, so that a page can ask, too. Every question ends in time, and
  * no answer fills the memory. What is answered is the node's word: ./nodes.ts and ./history.ts decide what is believed.
  */
-import { delay } from "../aborting.ts";
-import { boundedBody } from "../bounded-body.ts";
-import { ClientError } from "../errors.ts";
-import { readBaseUrl, shownUrl } from "../reaching.ts";
+import { delay } from "../base/aborting.ts";
+import { boundedBody } from "../base/bounded-body.ts";
+import { ClientError } from "../base/errors.ts";
+import { readBaseUrl, shownUrl } from "../base/reaching.ts";
 
 /** The node answered, with an error: a range of logs that is too long, or a call that reverts. */
 export class NodeRefused extends Error {

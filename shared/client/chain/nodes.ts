@@ -4,7 +4,7 @@
  */
 import type { Address, Bytes32 } from "../../protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError } from "../base/errors.ts";
 import { NodeRefused, type JsonRpc } from "./json-rpc.ts";
 
 export interface Block {

@@ -5,7 +5,7 @@
 import type { Address } from "../../protocol/brands.ts";
 import type { Home, Kind } from "../../protocol/statements.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
-import { POOL } from "../execute-call.ts";
+import { POOL } from "../statements/execute-call.ts";
 import { planAdvance, type AdvancePlan } from "./advance.ts";
 import type { ChainOptions } from "./chain-options.ts";
 import { History, type ReadOptions } from "./history.ts";

@@ -2,7 +2,7 @@
 import { asField, type Address, type Bytes32, type Field } from "../../protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../protocol/host/executed-log.ts";
-import { POOL } from "../execute-call.ts";
+import { POOL } from "../statements/execute-call.ts";
 import { doubted, type PoolLog } from "./nodes.ts";
 
 const topicOf = (name: string): string => POOL.getEvent(name)!.topicHash;

@@ -2,8 +2,8 @@
 import { mustField, type Address, type Bytes32, type Field } from "../../protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
-import { ClientError } from "../errors.ts";
-import { POOL } from "../execute-call.ts";
+import { ClientError } from "../base/errors.ts";
+import { POOL } from "../statements/execute-call.ts";
 import { NodeRefused } from "./json-rpc.ts";
 import { doubted, type Nodes } from "./nodes.ts";
 

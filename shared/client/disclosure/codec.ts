@@ -5,8 +5,8 @@ import { mustFromHex, ByteReader, concatBytes, toAddress, uintToBytes, word } fr
 import type { Home } from "../../protocol/statements.ts";
 import { isViewingKey, type ShieldedAddress } from "../../notes/address.ts";
 import type { SecretProof } from "../../notes/disclosed-secret.ts";
-import { ClientError } from "../errors.ts";
-import { MOST_NAME_BYTES, requireText } from "../texts.ts";
+import { ClientError } from "../base/errors.ts";
+import { MOST_NAME_BYTES, requireText } from "../base/texts.ts";
 import type { Discloser } from "./disclosure.ts";
 
 const PREFIX = "cloister-disclosure1.";

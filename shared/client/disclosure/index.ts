@@ -1,5 +1,5 @@
 /** What an application calls to read a disclosure. The rest comes when it is called: it brings the pool's ABI. */
-import { checkOptions, verifyDisclosureOptions, type Lists } from "../options.ts";
+import { checkOptions, verifyDisclosureOptions, type Lists } from "../base/options.ts";
 import type { DisclosedPayment, VerifyDisclosureOptions } from "./disclosure.ts";
 
 export type { DisclosedPayment, Discloser, DiscloseOptions, VerifyDisclosureOptions } from "./disclosure.ts";

@@ -3,9 +3,9 @@
 import type { Home } from "../../protocol/statements.ts";
 import { discloseSecret } from "../../notes/disclosed-secret.ts";
 import type { SpendingKey } from "../../notes/keys.ts";
-import { ClientError } from "../errors.ts";
-import type { WalletState } from "../state.ts";
-import { MOST_NAME_BYTES, requireText } from "../texts.ts";
+import { ClientError } from "../base/errors.ts";
+import type { WalletState } from "../state/state.ts";
+import { MOST_NAME_BYTES, requireText } from "../base/texts.ts";
 import { provedMessage, writeDisclosure, type Claim } from "./codec.ts";
 import { MOST_VALID_SECS, type Discloser, type DiscloseOptions } from "./disclosure.ts";
 import { impossible, received, recorded, searched, type Opening } from "./opening.ts";

@@ -11,12 +11,12 @@ import type { SpendingKey } from "../../notes/keys.ts";
 import { noteCommitment, type Note } from "../../notes/note.ts";
 import { senderSecret, SENDER_SALTS, type TransferTerms } from "../../notes/sender-key.ts";
 import type { Address } from "../../protocol/brands.ts";
-import { ClientError } from "../errors.ts";
-import { requireShielded } from "../pins.ts";
-import type { PaymentRecord } from "../payment-record.ts";
-import { sumOf } from "../selection.ts";
-import type { OwnedNote, WalletState } from "../state.ts";
-import { Turns } from "../turns.ts";
+import { ClientError } from "../base/errors.ts";
+import { requireShielded } from "../base/pins.ts";
+import type { PaymentRecord } from "../state/payment-record.ts";
+import { sumOf } from "../state/selection.ts";
+import type { OwnedNote, WalletState } from "../state/state.ts";
+import { Turns } from "../base/turns.ts";
 import type { OnChain } from "./codec.ts";
 import type { DiscloseOptions } from "./disclosure.ts";
 

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
-import type { ArtefactManifest, ArtefactSource } from "../artefacts.ts";
+import type { ArtefactManifest, ArtefactSource } from "../prover/artefacts.ts";
 
 const open = promisify(brotliDecompress);
 

@@ -1,5 +1,5 @@
 /** DEVELOPMENT ONLY: the proving keys in this repository, which one party made on one machine. Never for money, and not in the package. */
-import { createProver, type Prover } from "../prover.ts";
+import { createProver, type Prover } from "../prover/prover.ts";
 import { folderArtefacts, readManifest } from "./artefacts.ts";
 
 export const DEVELOPMENT_KEYS = new URL("../../circuits/keys/development/", import.meta.url);

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import type { PartChange, WalletStorage } from "../storage.ts";
+import type { PartChange, WalletStorage } from "../state/storage.ts";
 import { withFileLock } from "./file-lock.ts";
 
 /** Files that are read or written at a time: a disk makes several of them last with one turn. */

@@ -37,7 +37,9 @@ describe("client library as a browser bundle", function () {
         assert.ok(external !== true && !builtin.has(imported), `${file} imports ${imported}`);
       }
     }
-    assert.ok(Object.keys(metafile.inputs).includes(path.posix.join("shared", "client", "wallet.ts")));
+    assert.ok(
+      Object.keys(metafile.inputs).includes(path.posix.join("shared", "client", "wallet", "wallet.ts")),
+    );
     const text = outputFiles[0]!.text;
     assert.ok(!/\bfrom\s*"node:/.test(text) && !/require\("(fs|crypto|path|os)"\)/.test(text));
   });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { idOf } from "../../../proxy/api/events/position.ts";
 import { memoryStorage, type StepEvent, type Wallet } from "../../../shared/client/index.ts";
-import { ClientError } from "../../../shared/client/errors.ts";
+import { ClientError } from "../../../shared/client/base/errors.ts";
 import { CONFIRMATIONS, fillHistory, HistoryStage, withoutChunks, type Bend } from "./history-stage.ts";
 
 const seen = (wallet: Wallet): unknown => ({

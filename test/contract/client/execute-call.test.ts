@@ -2,8 +2,8 @@
 import { Interface } from "ethers";
 import assert from "node:assert/strict";
 import { createPool } from "../../../proxy/base/chain/pool.ts";
-import { executeCall, outcomeOf } from "../../../shared/client/execute-call.ts";
-import { prepareDeposit } from "../../../shared/client/statements.ts";
+import { executeCall, outcomeOf } from "../../../shared/client/statements/execute-call.ts";
+import { prepareDeposit } from "../../../shared/client/statements/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";

@@ -15,8 +15,8 @@ import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts
 import { openDatabase, type Database } from "../../../proxy/base/store/lmdb/database.ts";
 import { NODE_LEAVES } from "../../../shared/api/history-chunk.ts";
 import { createClient, createWallet, memoryStorage, type Wallet } from "../../../shared/client/index.ts";
-import type { RootVerifier } from "../../../shared/client/root-verifier.ts";
-import type { WalletStorage } from "../../../shared/client/storage.ts";
+import type { RootVerifier } from "../../../shared/client/service/root-verifier.ts";
+import type { WalletStorage } from "../../../shared/client/state/storage.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { nullifierOf } from "../../../shared/notes/note.ts";
 import type { Field } from "../../../shared/protocol/brands.ts";

@@ -1,7 +1,7 @@
 import { Interface, type Wallet as Account } from "ethers";
 import assert from "node:assert/strict";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { hasCode } from "../../../shared/client/errors.ts";
+import { hasCode } from "../../../shared/client/base/errors.ts";
 import {
   memoryStorage,
   type Prover,

@@ -1,7 +1,7 @@
 // A deposit on the other blockchain, brought home by its key alone: that chain's own process, the attester's, and nobody else.
 import assert from "node:assert/strict";
 import { lamports } from "@solana/kit";
-import type { Recovery, RecoveryOptions } from "../../../shared/client/chain/index.ts";
+import type { Recovery, RecoveryOptions } from "../../../shared/client/chain.ts";
 import { keyFromSeed } from "../../../shared/altchain/signing.ts";
 import { parseAltchainAddress, tokenAccountOf } from "../../../shared/altchain/token.ts";
 import { tokenBalances } from "../../../shared/altchain/balances.ts";

@@ -5,7 +5,7 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { chainExit, lanesOf } from "../../../shared/client/bridges/bridge-pins.ts";
 import { inPlace, outPlace } from "../../../shared/client/bridges/terms.ts";
-import type { Recovery } from "../../../shared/client/chain/index.ts";
+import type { Recovery } from "../../../shared/client/chain.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { TIMEOUT_SECS } from "../../../shared/protocol/host/forwarders.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inPlace, outPlace, type InPlace, type OutPlace } from "../../../shared/client/bridges/terms.ts";
 import { chainExit, lanesOf, venueExit } from "../../../shared/client/bridges/bridge-pins.ts";
-import type { Recovery } from "../../../shared/client/chain/index.ts";
+import type { Recovery } from "../../../shared/client/chain.ts";
 import { RefundKey } from "../../../shared/notes/bridge-keys.ts";
 import { TIMEOUT_SECS } from "../../../shared/protocol/host/forwarders.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../../scripts/stand-ins/venues/attester/start.ts";
 import { poll } from "../../../scripts/base/poll.ts";
 import { deployCctp, type CctpContracts } from "../../../scripts/stand-ins/venues/cctp-contracts.ts";
-import { recoverBridges, type Recovery, type RecoveryOptions } from "../../../shared/client/chain/index.ts";
+import { recoverBridges, type Recovery, type RecoveryOptions } from "../../../shared/client/chain.ts";
 import type { Pins } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { openOutput } from "../../../shared/notes/encryption.ts";

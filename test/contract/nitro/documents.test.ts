@@ -7,8 +7,11 @@ import { sha384 } from "@noble/hashes/sha2.js";
 import { Contract, Interface, JsonRpcProvider, type Signer } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/deploy/pool.ts";
-import { attestationSteps, type AttestationSteps } from "../../../shared/client/nitro/attestation-steps.ts";
-import { hintsFor } from "../../../shared/client/nitro/p384-hints.ts";
+import {
+  attestationSteps,
+  type AttestationSteps,
+} from "../../../shared/client/chain/nitro/attestation-steps.ts";
+import { hintsFor } from "../../../shared/client/chain/nitro/p384-hints.ts";
 import { readAttestation, verifyAttestation } from "../../../shared/protocol/attestation-document.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/deploy/pool.ts";
-import { FIELD, SCALARS } from "../../../shared/client/nitro/p384-curve.ts";
+import { FIELD, SCALARS } from "../../../shared/client/chain/nitro/p384-curve.ts";
 import { bytesToUint } from "../../../shared/protocol/bytes.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { drawBytes } from "../../support/drafts.ts";

@@ -17,8 +17,8 @@ import {
   negate,
   SCALARS,
   type Point,
-} from "../../../shared/client/nitro/p384-curve.ts";
-import { HINTS_BYTES, hintsFor } from "../../../shared/client/nitro/p384-hints.ts";
+} from "../../../shared/client/chain/nitro/p384-curve.ts";
+import { HINTS_BYTES, hintsFor } from "../../../shared/client/chain/nitro/p384-hints.ts";
 import { bytesToUint, concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { drawBytes } from "../../support/drafts.ts";

@@ -4,7 +4,7 @@ import { p384 } from "@noble/curves/nist.js";
 import { Contract, JsonRpcProvider } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/deploy/pool.ts";
-import { attestationSteps } from "../../../shared/client/nitro/attestation-steps.ts";
+import { attestationSteps } from "../../../shared/client/chain/nitro/attestation-steps.ts";
 import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { readCertificate, verifyChain } from "../../../shared/protocol/x509.ts";

@@ -12,7 +12,7 @@ import {
   type Bent,
 } from "../../../scripts/stack/development-registration.ts";
 import { attester, type Attester } from "../../../scripts/stack/pool-transaction.ts";
-import { attestationSteps } from "../../../shared/client/nitro/attestation-steps.ts";
+import { attestationSteps } from "../../../shared/client/chain/nitro/attestation-steps.ts";
 import { ATTESTATIONS_ABI } from "../../../shared/contracts/abi.ts";
 import { readAttestation } from "../../../shared/protocol/attestation-document.ts";
 import { readCertificate } from "../../../shared/protocol/x509.ts";

@@ -17,7 +17,7 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import type { Prover } from "../../../shared/client/prover.ts";
+import type { Prover } from "../../../shared/client/prover/prover.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import {

@@ -9,7 +9,7 @@ import {
   type Recovery,
   type RecoveryChain,
   type RecoveryOptions,
-} from "../../../shared/client/chain/index.ts";
+} from "../../../shared/client/chain.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { addressToWord } from "../../../shared/protocol/host/cctp.ts";

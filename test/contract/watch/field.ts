@@ -21,19 +21,19 @@ import type { Finding } from "../../../scripts/watch/findings.ts";
 import { memoryJournal } from "../../../scripts/watch/journal.ts";
 import { connectNode } from "../../../scripts/watch/node.ts";
 import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/watch/watcher.ts";
-import { signAuthorization } from "../../../shared/client/authorization.ts";
-import type { Fees } from "../../../shared/client/fees.ts";
+import { signAuthorization } from "../../../shared/client/statements/authorization.ts";
+import type { Fees } from "../../../shared/client/statements/fees.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import type { Prover } from "../../../shared/client/prover.ts";
-import { verifiedRoot } from "../../../shared/client/scanner.ts";
-import type { OwnedNote } from "../../../shared/client/state.ts";
+import type { Prover } from "../../../shared/client/prover/prover.ts";
+import { verifiedRoot } from "../../../shared/client/history/scanner.ts";
+import type { OwnedNote } from "../../../shared/client/state/state.ts";
 import {
   prepareDeposit,
   prepareSpend,
   prepareSwap,
   type Prepared,
   type SpendPlan,
-} from "../../../shared/client/statements.ts";
+} from "../../../shared/client/statements/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { RootUpdate } from "../../../shared/protocol/attestation.ts";

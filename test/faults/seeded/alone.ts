@@ -9,12 +9,12 @@ import {
 import { attested, attester, NO_UPDATE, unsigned } from "../../../scripts/stack/pool-transaction.ts";
 import { pinsOf } from "../../../scripts/stack/stack-wallet.ts";
 import { NO_PROOF } from "../../../scripts/demo/stolen-key/thief.ts";
-import { poolChain } from "../../../shared/client/chain/index.ts";
+import { poolChain } from "../../../shared/client/chain.ts";
 import { createWallet, memoryStorage, newSeed } from "../../../shared/client/index.ts";
-import type { ProvedPayment } from "../../../shared/client/proved-payments.ts";
-import type { TransactionSender } from "../../../shared/client/sender.ts";
-import { prepareSpend } from "../../../shared/client/statements.ts";
-import type { WithoutService } from "../../../shared/client/without-service.ts";
+import type { ProvedPayment } from "../../../shared/client/wallet/proved-payments.ts";
+import type { TransactionSender } from "../../../shared/client/statements/sender.ts";
+import { prepareSpend } from "../../../shared/client/statements/statements.ts";
+import type { WithoutService } from "../../../shared/client/wallet/without-service.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";

@@ -2,7 +2,7 @@
 import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import type { StreamEvent } from "../../../shared/api/data.ts";
 import { EVENTS, type EventKind } from "../../../shared/api/data.ts";
-import { SseParser } from "../../../shared/client/sse.ts";
+import { SseParser } from "../../../shared/client/service/sse.ts";
 import type { EventLine, StreamedState } from "./observations.ts";
 
 const PAUSE_MS = 20;

@@ -10,7 +10,7 @@ import { localProxySettings } from "../../../scripts/stack/proxy-settings.ts";
 import type { NetworkEntry } from "../../../scripts/base/stack-file.ts";
 import { pepperFile } from "../../../scripts/stack/development-credential.ts";
 import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
-import { executeCall } from "../../../shared/client/execute-call.ts";
+import { executeCall } from "../../../shared/client/statements/execute-call.ts";
 import { newSeed, type Client, type Wallet } from "../../../shared/client/index.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";

@@ -8,7 +8,7 @@ import path from "node:path";
 import { groth16 } from "snarkjs";
 import { DEVELOPMENT_KEYS, developmentProver } from "../../../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../../../shared/client/node/index.ts";
-import type { Prepared } from "../../../../shared/client/statements.ts";
+import type { Prepared } from "../../../../shared/client/statements/statements.ts";
 import type { Kind } from "../../../../shared/protocol/statements.ts";
 import { releaseCurve } from "../../../build/circuits/ceremony.ts";
 import { answer } from "../answering.ts";

@@ -2,8 +2,8 @@
 // costs to parse is not in it.
 import { x25519 } from "@noble/curves/ed25519.js";
 import type { StreamEvent } from "../../../../shared/api/data.ts";
-import { applyEvent, prepareEvent, verifiedRoot } from "../../../../shared/client/scanner.ts";
-import { WalletState } from "../../../../shared/client/state.ts";
+import { applyEvent, prepareEvent, verifiedRoot } from "../../../../shared/client/history/scanner.ts";
+import { WalletState } from "../../../../shared/client/state/state.ts";
 import { OutputSealer } from "../../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { NoteTree } from "../../../../shared/notes/merkle.ts";

@@ -1,14 +1,14 @@
 // A valid statement of each kind with its witness, made by the client library from notes in a small tree: what a
 // wallet proves, without a chain. Every call draws other notes. And notes of nobody, for statements without a proof.
 
-import type { Fees } from "../../../../shared/client/fees.ts";
+import type { Fees } from "../../../../shared/client/statements/fees.ts";
 import {
   prepareDeposit,
   prepareSpend,
   prepareSwap,
   type Prepared,
   type SpendInput,
-} from "../../../../shared/client/statements.ts";
+} from "../../../../shared/client/statements/statements.ts";
 import { newSeed, SpendingKey } from "../../../../shared/notes/keys.ts";
 import { NoteTree } from "../../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, randomField } from "../../../../shared/notes/note.ts";

@@ -3,11 +3,11 @@
 // is what it would be without either: every leaf, in one piece. Nodes are random: nothing here looks at what they hash to.
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
-import { LeafBlocks } from "../../../../shared/client/leaf-blocks.ts";
+import { LeafBlocks } from "../../../../shared/client/state/leaf-blocks.ts";
 import { fileStorage } from "../../../../shared/client/node/index.ts";
-import type { WalletStorage } from "../../../../shared/client/storage.ts";
-import { StateStore } from "../../../../shared/client/state-store.ts";
-import { KEPT_ROOTS, WalletState, type OwnedNote } from "../../../../shared/client/state.ts";
+import type { WalletStorage } from "../../../../shared/client/state/storage.ts";
+import { StateStore } from "../../../../shared/client/state/state-store.ts";
+import { KEPT_ROOTS, WalletState, type OwnedNote } from "../../../../shared/client/state/state.ts";
 import { NODE_BYTES, NoteTree, SUBTREE_LEAVES, subtreeOf } from "../../../../shared/notes/merkle.ts";
 import { randomField } from "../../../../shared/notes/note.ts";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";

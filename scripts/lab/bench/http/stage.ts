@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { Contract, NonceManager, Wallet as EthereumWallet } from "ethers";
 import { createClient, memoryStorage, newSeed, type Client } from "../../../../shared/client/index.ts";
-import { prepareSpend } from "../../../../shared/client/statements.ts";
+import { prepareSpend } from "../../../../shared/client/statements/statements.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { developmentProver } from "../../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";

@@ -12,7 +12,7 @@ import {
   type Client,
   type Pins,
 } from "../../../../shared/client/index.ts";
-import { prepareSpend } from "../../../../shared/client/statements.ts";
+import { prepareSpend } from "../../../../shared/client/statements/statements.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";

@@ -7,10 +7,10 @@ import { ZERO_BYTES32, type Address, type Bytes32 } from "../../../protocol/bran
 import { mustFromHex } from "../../../protocol/bytes.ts";
 import { asBytes32, fromHex } from "../../../protocol/host/text.ts";
 import { parseBurn, parseMessage, wordToAddress } from "../../../protocol/host/cctp.ts";
-import { boundedBody } from "../../bounded-body.ts";
-import { ClientError } from "../../errors.ts";
-import { contractAbi } from "../../execute-call.ts";
-import { readBaseUrl } from "../../reaching.ts";
+import { boundedBody } from "../../base/bounded-body.ts";
+import { ClientError } from "../../base/errors.ts";
+import { contractAbi } from "../../statements/execute-call.ts";
+import { readBaseUrl } from "../../base/reaching.ts";
 import type { Attempt, EvmChain } from "./evm-chain.ts";
 
 const CCTP = contractAbi([

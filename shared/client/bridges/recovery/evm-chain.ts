@@ -6,9 +6,9 @@ import { ZERO_ADDRESS, type Address } from "../../../protocol/brands.ts";
 import { createJsonRpc, NodeRefused } from "../../chain/json-rpc.ts";
 import { Nodes, type Block, type PoolLog } from "../../chain/nodes.ts";
 import { TOKEN_ABI } from "../../../contracts/abi.ts";
-import { contractAbi, type ContractAbi } from "../../execute-call.ts";
-import { requireAddress } from "../../pins.ts";
-import type { TransactionSender } from "../../sender.ts";
+import { contractAbi, type ContractAbi } from "../../statements/execute-call.ts";
+import { requireAddress } from "../../base/pins.ts";
+import type { TransactionSender } from "../../statements/sender.ts";
 import type { RecoveryChain } from "./options.ts";
 
 const TOKEN = contractAbi(TOKEN_ABI);

@@ -3,7 +3,7 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { base58 } from "@scure/base";
 import * as z from "../../../api/zod.ts";
 import { createJsonRpc, NodeRefused, type JsonRpc } from "../../chain/json-rpc.ts";
-import { ClientError } from "../../errors.ts";
+import { ClientError } from "../../base/errors.ts";
 import { burnMessage, signedTransaction, type BurnTerms } from "../burn.ts";
 import type { Attempt } from "./evm-chain.ts";
 import type { RecoveryOptions } from "./options.ts";

@@ -5,7 +5,7 @@
 import { FORWARDERS_ABI } from "../../../contracts/abi.ts";
 import type { Address } from "../../../protocol/brands.ts";
 import { toHex } from "../../../protocol/bytes.ts";
-import { contractAbi } from "../../execute-call.ts";
+import { contractAbi } from "../../statements/execute-call.ts";
 import type { InPlace, OutPlace, SourcePlace } from "../terms.ts";
 import type { EvmChain } from "./evm-chain.ts";
 import type { FoundMoney, RecoveryAct } from "./options.ts";

@@ -1,8 +1,8 @@
 /** What a recovery is given, and what it says. */
 import type { SpendingKey } from "../../../notes/keys.ts";
-import type { TransactionSender } from "../../sender.ts";
-import type { BridgePins } from "../pinned.ts";
-import type { BridgeRecord } from "../record.ts";
+import type { TransactionSender } from "../../statements/sender.ts";
+import type { BridgePins } from "../../base/pinned-bridges.ts";
+import type { BridgeRecord } from "../../state/bridge-record.ts";
 
 export interface RecoveryChain {
   readonly chainId: number;

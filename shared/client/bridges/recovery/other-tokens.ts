@@ -7,8 +7,8 @@
 import type { Address } from "../../../protocol/brands.ts";
 import { asAddress } from "../../../protocol/host/text.ts";
 import { paddedAddress } from "../../../protocol/host/forwarders.ts";
-import { contractAbi } from "../../execute-call.ts";
-import { requireAddress } from "../../pins.ts";
+import { contractAbi } from "../../statements/execute-call.ts";
+import { requireAddress } from "../../base/pins.ts";
 import { lanesOf } from "../bridge-pins.ts";
 import type { EvmChain } from "./evm-chain.ts";
 import { inArgument, outArgument, sourceArgument } from "./held.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../../protocol/host/forwarders.ts";
 import { chainExit, venueExit } from "../bridge-pins.ts";
 import { GAP_LIMIT } from "../numbers.ts";
-import type { BridgePins } from "../pinned.ts";
+import type { BridgePins } from "../../base/pinned-bridges.ts";
 import { outPlace, type Maker } from "../terms.ts";
 import type { BurnFound } from "./deliveries.ts";
 

@@ -16,7 +16,7 @@ interface IP384 {
     /// @param digestLo and its last 16
     /// @param signature r ‖ s, 48 bytes each, big-endian
     /// @param publicKey x ‖ y, 48 bytes each, big-endian
-    /// @param hints what `hintsFor` of shared/client/nitro/p384-hints.ts gives for these, for true and false ones
+    /// @param hints what `hintsFor` of shared/client/chain/nitro/p384-hints.ts gives for these, for true and false ones
     function verify(
         bytes32 digestHi,
         bytes16 digestLo,

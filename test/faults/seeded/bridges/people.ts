@@ -1,6 +1,6 @@
 /** What people do on the chains of a scenario without any service: they pay, do a step that waits, and try to forge one. */
 import { Interface, Transaction, type HDNodeWallet } from "ethers";
-import { contractAbi } from "../../../../shared/client/execute-call.ts";
+import { contractAbi } from "../../../../shared/client/statements/execute-call.ts";
 import { FORWARDERS_ABI } from "../../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";

@@ -5,7 +5,7 @@ import type { BridgePins } from "../../../../shared/client/index.ts";
 import { chainExit, factoryOf, lanesOf, venueExit } from "../../../../shared/client/bridges/bridge-pins.ts";
 import type { BurnTerms } from "../../../../shared/client/bridges/burn.ts";
 import { mustForeignKey, tokenAccountOf } from "../../../../shared/client/bridges/deposit-account.ts";
-import type { BridgeRecord, InRecord } from "../../../../shared/client/bridges/record.ts";
+import type { BridgeRecord, InRecord } from "../../../../shared/client/state/bridge-record.ts";
 import { numbered, type Unnumbered } from "../../../../shared/client/bridges/refunds.ts";
 import { placeOf, type InPlace, type OutPlace } from "../../../../shared/client/bridges/terms.ts";
 import { DepositKey } from "../../../../shared/notes/bridge-keys.ts";

@@ -69,7 +69,7 @@ describe("what a file depends on", () => {
     const tree = {
       "test/a.test.ts": 'path.join(ROOT, ".cloister/build/contracts")',
       "shared/contracts/Pool.sol": "",
-      "shared/client/wallet.ts": "",
+      "shared/client/wallet/wallet.ts": "",
     };
     assert.deepEqual(of(tree, "test/a.test.ts"), ["shared/contracts/Pool.sol", "test/a.test.ts"]);
   });
@@ -87,7 +87,7 @@ describe("what a file depends on", () => {
       requires("scripts/lab/forge.ts", "test/forge/foundry.toml", "shared/contracts/Pool.sol");
     });
     it("others do not", () => {
-      const small = dependencies("test/unit/shared/client/sse.test.ts");
+      const small = dependencies("test/unit/shared/client/service/sse.test.ts");
       assert.ok(small.size < 10, [...small].join(", "));
       assert.ok(!dependencies("test/contract/pool/caps.test.ts").has("proxy/api/app.ts"));
     });

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { asTheyLie, BUNDLING } from "../../../../../scripts/base/programs.ts";
 import { fileStorage } from "../../../../../shared/client/node/index.ts";
-import { StateStore } from "../../../../../shared/client/state-store.ts";
-import type { WalletState } from "../../../../../shared/client/state.ts";
+import { StateStore } from "../../../../../shared/client/state/state-store.ts";
+import type { WalletState } from "../../../../../shared/client/state/state.ts";
 import { watchWrites } from "../../../../support/cut-disk.ts";
 import { contentsOf, HOME, KEY, paid, wholeState } from "../../../../support/whole-state.ts";
 

@@ -1,0 +1,308 @@
+/**
+ * A wallet without its service: it reads the pool from chain nodes, and an account of the caller's sends what it proves
+ * and pays the gas. Needs money that is old enough: see `outlook`.
+ */
+import type { Address } from "../../protocol/brands.ts";
+import { balanceOf } from "../state/balances.ts";
+import { NodeRefused } from "../chain/json-rpc.ts";
+import { payClaimCall, refusalOf, type PoolChain } from "../chain/pool-chain.ts";
+import { requireAmount, type Core } from "../paying/core.ts";
+import { typedSender } from "../statements/depositor.ts";
+import { ClientError } from "../base/errors.ts";
+import type { WaitOptions } from "../service/feed.ts";
+import { Operation } from "../paying/operation.ts";
+import { checkOptions, provedOptions, waitOptions, type Lists } from "../base/options.ts";
+import { requireAddress, requireShielded } from "../base/pins.ts";
+import {
+  ProvedPayments,
+  provableNotes,
+  receiptOf,
+  type ProvedOptions,
+  type ProvedPayment,
+} from "./proved-payments.ts";
+import { sumOf } from "../state/selection.ts";
+import type { TransactionSender } from "../statements/sender.ts";
+import type { OwnedNote } from "../state/state.ts";
+
+/** What of one token can be paid by a proof, and when. Together with `inFlight` all that the wallet has of it. */
+export interface Outlook {
+  readonly asset: Address;
+  readonly provable: bigint;
+  /** How many notes that is; one payment spends nine. */
+  readonly provableNotes: number;
+  /** By the moment from which it is provable, Unix seconds. */
+  readonly later: readonly { readonly amount: bigint; readonly from: number }[];
+  /** No root covers it: somebody has to `advance`. */
+  readonly uncovered: bigint;
+  /** Of payments under way. */
+  readonly inFlight: bigint;
+}
+
+export interface Advanced {
+  readonly transactionHash: string;
+  /** So many leaves are in the tree now. */
+  readonly leafCount: number;
+}
+
+/** The pool's signers are at work, or were so lately. */
+export class AdvanceEarly extends ClientError {
+  /** Unix seconds; later if they come back meanwhile. */
+  readonly allowedFrom: number;
+  constructor(allowedFrom: number) {
+    super(
+      "ADVANCE_EARLY",
+      `from ${new Date(allowedFrom * 1000).toISOString()} on, if its signers stay silent`,
+    );
+    this.allowedFrom = allowedFrom;
+  }
+}
+
+export interface ClaimsPaid {
+  readonly transactionHashes: readonly string[];
+  /** What the pool still owes to that account. */
+  readonly owed: bigint;
+  /** Unix seconds when the next window begins; undefined where nothing is owed. */
+  readonly nextFrom: number | undefined;
+}
+
+const WINDOW_SECS = 86_400;
+
+export class WithoutService {
+  readonly #open: () => Core;
+  readonly #chain: PoolChain;
+  readonly #sender: TransactionSender;
+
+  /** `open` throws once the wallet is closed. */
+  constructor(open: () => Core, chain: PoolChain, sender: TransactionSender) {
+    this.#open = open;
+    this.#chain = chain;
+    this.#sender = typedSender(sender);
+  }
+
+  /** The chain's clock as this wallet has read it, Unix seconds. */
+  get time(): number {
+    return this.#chain.time;
+  }
+
+  sync(options: WaitOptions = {}): Promise<void> {
+    return this.#run(options, "sync", (core, call) => core.parts.ledger.sync(call), waitOptions);
+  }
+
+  /** As of now: reads first. One entry for each token that the wallet has. */
+  outlook(options: WaitOptions = {}): Promise<Outlook[]> {
+    return this.#run(
+      options,
+      "outlook",
+      async (core, call) => {
+        await core.parts.ledger.sync(call);
+        return this.#outlook(core, call);
+      },
+      waitOptions,
+    );
+  }
+
+  async pay(address: string, value: bigint, options: ProvedOptions = {}): Promise<ProvedPayment> {
+    requireAmount(value);
+    const to = requireShielded(address, this.#open().parts.pins.addressPrefix);
+    return this.#paying(options, "pay", (payments, call) =>
+      payments.pay({ type: "transfer", to, value }, options, call),
+    );
+  }
+
+  async withdraw(to: string, value: bigint, options: ProvedOptions = {}): Promise<ProvedPayment> {
+    requireAmount(value);
+    const recipient = requireRecipient(to);
+    return this.#paying(options, "withdraw", (payments, call) =>
+      payments.pay({ type: "withdraw", recipient, value }, options, call),
+    );
+  }
+
+  /** Withdraws the largest notes that are old enough, nine at most, whole: to be repeated until nothing is left. */
+  async leave(to: string, options: ProvedOptions = {}): Promise<ProvedPayment> {
+    const recipient = requireRecipient(to);
+    return this.#paying(options, "leave", (payments, call) => payments.leave(recipient, options, call));
+  }
+
+  /** Merges the largest notes into one, nine at most. It is old enough to be paid with when its own root is. */
+  async consolidate(options: ProvedOptions = {}): Promise<ProvedPayment> {
+    return this.#paying(options, "consolidate", (payments, call) => payments.consolidate(options, call));
+  }
+
+  /** From the account that sends: it approves exactly the amount first. */
+  async deposit(amount: bigint, options: ProvedOptions = {}): Promise<ProvedPayment> {
+    requireAmount(amount);
+    return this.#paying(options, "deposit", (payments, call) => payments.deposit(amount, options, call));
+  }
+
+  /**
+   * Puts leaves that wait into the tree, as many as one call can. Undefined when none waits. Throws AdvanceEarly while
+   * the pool leaves that to its signers.
+   */
+  advance(options: WaitOptions = {}): Promise<Advanced | undefined> {
+    return this.#run(
+      options,
+      "advance",
+      async (core, call) => {
+        const { ledger } = core.parts;
+        await ledger.sync(call);
+        const plan = await this.#chain.advance(ledger.state.tree, call.signal);
+        if (plan === undefined) return undefined;
+        if (plan.allowedFrom > this.#chain.time) throw new AdvanceEarly(plan.allowedFrom);
+        const transactionHash = await this.#send(core, plan.data, call);
+        const { leafCount } = plan;
+        await ledger.feed.until(() => (ledger.state.latestRoot?.leafCount ?? 0) >= leafCount, call);
+        return { transactionHash, leafCount };
+      },
+      waitOptions,
+    );
+  }
+
+  /** When `advance` is allowed, Unix seconds; undefined when no leaf waits. */
+  advanceableFrom(options: WaitOptions = {}): Promise<number | undefined> {
+    return this.#run(
+      options,
+      "advanceableFrom",
+      async (core, call) => {
+        const { ledger } = core.parts;
+        await ledger.sync(call);
+        return (await this.#chain.advance(ledger.state.tree, call.signal))?.allowedFrom;
+      },
+      waitOptions,
+    );
+  }
+
+  /**
+   * Has the pool pay what it owes to an account, as far as the running window has room, and what stands in line before
+   * that. Anyone may; the money goes to the account in any case.
+   */
+  async payClaims(to: string, options: ProvedOptions = {}): Promise<ClaimsPaid> {
+    const recipient = requireRecipient(to);
+    return this.#run(options, "payClaims", async (core, call) => {
+      const asset = core.asset(options.asset);
+      const { ledger } = core.parts;
+      await ledger.sync(call);
+      const transactionHashes: string[] = [];
+      // What the node's newest block says is newer than what was read.
+      const gone = new Set<bigint>();
+      for (const id of await this.#payable(asset, await this.#owed(asset, recipient, call), call)) {
+        const hash = await this.#payOne(core, asset, id, call);
+        if (hash === "no room") break;
+        if (hash === "paid before") gone.add(id);
+        else transactionHashes.push(hash);
+      }
+      if (transactionHashes.length > 0) await ledger.sync(call);
+      const left = (await this.#owed(asset, recipient, call)).filter(({ id }) => !gone.has(id));
+      const owed = left.reduce((sum, { amount }) => sum + amount, 0n);
+      const nextFrom = (Math.floor(this.#chain.time / WINDOW_SECS) + 1) * WINDOW_SECS;
+      return { transactionHashes, owed, nextFrom: owed === 0n ? undefined : nextFrom };
+    });
+  }
+
+  async #owed(asset: Address, recipient: Address, call: Operation) {
+    const view = this.#chain.view(call.signal);
+    const owed: { readonly id: bigint; readonly amount: bigint }[] = [];
+    for (const { id } of await this.#chain.claimsOf(asset, recipient, call.signal)) {
+      const { amount } = await view.claim(asset, id);
+      if (amount > 0n) owed.push({ id, amount });
+    }
+    return owed;
+  }
+
+  /** Those that were set aside, and the line up to the last of ours. */
+  async #payable(
+    asset: Address,
+    owed: readonly { readonly id: bigint }[],
+    call: Operation,
+  ): Promise<bigint[]> {
+    const { first } = await this.#chain.view(call.signal).claimLine(asset);
+    const ids = owed.map(({ id }) => id);
+    const line: bigint[] = [];
+    for (let id = first; ids.some((own) => own >= id); id++) line.push(id);
+    return [...ids.filter((id) => id < first), ...line];
+  }
+
+  async #payOne(core: Core, asset: Address, id: bigint, call: Operation): Promise<string> {
+    try {
+      return await this.#send(core, payClaimCall(asset, id), call);
+    } catch (error) {
+      const { cause } = error as { cause?: unknown };
+      const reason = cause instanceof NodeRefused ? refusalOf(cause.data) : undefined;
+      if (reason === "ClaimUnknown") return "paid before";
+      // Paid in part: the next one is not first.
+      if (reason === "CapReached" || reason === "ClaimNotFirst") return "no room";
+      throw error;
+    }
+  }
+
+  async #send({ parts: { home } }: Core, data: string, call: Operation): Promise<string> {
+    const from = await this.#sender.getAddress();
+    let gasLimit: bigint;
+    try {
+      gasLimit = await this.#chain.gasLimit(from, data, 0n, call.signal);
+    } catch (error) {
+      if (!(error instanceof NodeRefused)) throw error;
+      throw new ClientError("NOT_EXECUTED", error.message, { cause: error });
+    }
+    const transaction = { to: home.pool, data, value: 0n, chainId: Number(home.chainId), gasLimit };
+    const sent = await call.step("send", () => this.#sender.sendTransaction(transaction));
+    const { status } = await call.step("confirm", () => receiptOf(sent, call.signal));
+    if (status !== 1) throw new ClientError("NOT_EXECUTED", "reverted");
+    return sent.hash;
+  }
+
+  async #outlook(core: Core, call: Operation): Promise<Outlook[]> {
+    const { ledger } = core.parts;
+    const roots = await this.#chain.roots(ledger.state.tree, call.signal);
+    const found: Outlook[] = [];
+    const assets = new Set([...ledger.state.notes.values()].map((note) => note.asset));
+    for (const asset of assets) {
+      const free = ledger.free(asset);
+      const now = provableNotes(free, roots.aged);
+      const young = free.filter((note) => !now.includes(note)).sort((a, b) => a.leafIndex - b.leafIndex);
+      const later: { amount: bigint; from: number }[] = [];
+      const uncovered: OwnedNote[] = [];
+      for (const note of young) {
+        const from = await roots.coveredFrom(note.leafIndex + 1);
+        const last = later.at(-1);
+        if (from === undefined) uncovered.push(note);
+        else if (last?.from === from) last.amount += note.value;
+        else later.push({ amount: note.value, from });
+      }
+      const { inFlight } = balanceOf(ledger.state, asset, core.parts.now());
+      found.push({
+        ...{ asset, provable: sumOf(now), provableNotes: now.length, later },
+        ...{ uncovered: sumOf(uncovered), inFlight },
+      });
+    }
+    return found;
+  }
+
+  #paying(
+    options: ProvedOptions,
+    name: string,
+    work: (payments: ProvedPayments, call: Operation) => Promise<ProvedPayment>,
+  ): Promise<ProvedPayment> {
+    return this.#run(options, name, (core, call) =>
+      work(new ProvedPayments(core, this.#chain, this.#sender), call),
+    );
+  }
+
+  async #run<T>(
+    options: ProvedOptions,
+    name: string,
+    work: (core: Core, call: Operation) => Promise<T>,
+    schema: typeof waitOptions | typeof provedOptions = provedOptions satisfies Lists<ProvedOptions>,
+  ): Promise<T> {
+    const core = this.#open();
+    checkOptions(schema, options, name);
+    core.parts.ledger.readFrom("chain");
+    return Operation.run(options, (call) => work(core, call));
+  }
+}
+
+function requireRecipient(to: string): Address {
+  const recipient = requireAddress(to, "recipient");
+  if (BigInt(recipient) === 0n)
+    throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
+  return recipient;
+}
