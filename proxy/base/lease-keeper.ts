@@ -15,95 +15,98 @@ export interface LeaseKeeperOptions {
 /** Tries in one lease, so that one that is lost does not lose the lease. */
 const TRIES = 3;
 
-export type LeaseKeeper = ReturnType<typeof createLeaseKeeper>;
-
-export function createLeaseKeeper(
-  lease: Pick<Lease, "take" | "giveBack">,
-  { leaseMs, onChange, onFault }: LeaseKeeperOptions,
-) {
-  const holder = randomUUID();
-  let fence: Fence | undefined;
+export class LeaseKeeper {
+  readonly #lease: Pick<Lease, "take" | "giveBack">;
+  readonly #options: LeaseKeeperOptions;
+  readonly #holder = randomUUID();
+  #fence: Fence | undefined;
   /** By the monotonic clock, which goes on while a process is stopped. */
-  let until = 0;
-  let announced: Fence | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let trying: Promise<void> | undefined;
-  let isStopped = false;
-  let isInvalid = false;
-  let isSteppingDown = false;
-  let waitMs = leaseMs / TRIES;
+  #until = 0;
+  #announced: Fence | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #trying: Promise<void> | undefined;
+  #isStopped = false;
+  #isInvalid = false;
+  #isSteppingDown = false;
+  #waitMs: number;
 
-  const current = (): Fence | undefined => (!isInvalid && performance.now() < until ? fence : undefined);
-
-  async function attempt(): Promise<void> {
-    if (isSteppingDown) {
-      isSteppingDown = false;
-      waitMs = leaseMs;
-      until = 0;
-      await lease.giveBack(holder).catch(onFault);
-      announce();
-      return;
-    }
-    waitMs = leaseMs / TRIES;
-    const askedAt = performance.now();
-    const wantsNewFence = isInvalid;
-    try {
-      fence = await lease.take(holder, leaseMs, wantsNewFence);
-      until = askedAt + leaseMs;
-      if (wantsNewFence) isInvalid = false;
-    } catch (error) {
-      // Not known whether it was kept: it counts until its time is over.
-      onFault(error);
-    }
-    announce();
+  constructor(lease: Pick<Lease, "take" | "giveBack">, options: LeaseKeeperOptions) {
+    this.#lease = lease;
+    this.#options = options;
+    this.#waitMs = options.leaseMs / TRIES;
   }
 
-  function announce(): void {
-    const has = current();
-    if (has === announced) return;
-    announced = has;
-    onChange(has);
-  }
-
-  function keepOn(): void {
-    trying = attempt().finally(() => {
-      trying = undefined;
-      if (!isStopped) timer = setTimeout(keepOn, waitMs);
+  start(): void {
+    this.#trying = this.#attempt().finally(() => {
+      this.#trying = undefined;
+      if (!this.#isStopped) this.#timer = setTimeout(() => this.start(), this.#waitMs);
     });
   }
 
-  /** At once, unless it is being asked for: then in its turn. */
-  function keepSoon(): void {
-    if (trying !== undefined || isStopped) return;
-    clearTimeout(timer);
-    keepOn();
+  /** The fence while this process has the lease, by its own clock. */
+  current(): Fence | undefined {
+    return !this.#isInvalid && performance.now() < this.#until ? this.#fence : undefined;
   }
 
-  return {
-    start: keepOn,
-    /** The fence while this process has the lease, by its own clock. */
-    current,
-    /**
-     * A write under the lease got no answer. It may still arrive, from a network that was slow or a system that goes on
-     * sending it, and would then write over what was written since: there is no fence until there is a new one.
-     */
-    invalidate(): void {
-      if (isInvalid) return;
-      isInvalid = true;
-      keepSoon();
-    },
-    /** Gives the lease back, and asks for it again when the others have had time to. */
-    stepDown(): void {
-      isSteppingDown = true;
-      keepSoon();
-    },
-    /** Gives the lease back. Call it when nothing is written any more. */
-    async stop(): Promise<void> {
-      isStopped = true;
-      clearTimeout(timer);
-      await trying;
-      until = 0;
-      await lease.giveBack(holder).catch(onFault);
-    },
-  };
+  /**
+   * A write under the lease got no answer. It may still arrive, from a network that was slow or a system that goes on
+   * sending it, and would then write over what was written since: there is no fence until there is a new one.
+   */
+  invalidate(): void {
+    if (this.#isInvalid) return;
+    this.#isInvalid = true;
+    this.#keepSoon();
+  }
+
+  /** Gives the lease back, and asks for it again when the others have had time to. */
+  stepDown(): void {
+    this.#isSteppingDown = true;
+    this.#keepSoon();
+  }
+
+  /** Gives the lease back. Call it when nothing is written any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#trying;
+    this.#until = 0;
+    await this.#lease.giveBack(this.#holder).catch(this.#options.onFault);
+  }
+
+  async #attempt(): Promise<void> {
+    if (this.#isSteppingDown) {
+      this.#isSteppingDown = false;
+      this.#waitMs = this.#options.leaseMs;
+      this.#until = 0;
+      await this.#lease.giveBack(this.#holder).catch(this.#options.onFault);
+      this.#announce();
+      return;
+    }
+    this.#waitMs = this.#options.leaseMs / TRIES;
+    const askedAt = performance.now();
+    const wantsNewFence = this.#isInvalid;
+    try {
+      this.#fence = await this.#lease.take(this.#holder, this.#options.leaseMs, wantsNewFence);
+      this.#until = askedAt + this.#options.leaseMs;
+      if (wantsNewFence) this.#isInvalid = false;
+    } catch (error) {
+      // Not known whether it was kept: it counts until its time is over.
+      this.#options.onFault(error);
+    }
+    this.#announce();
+  }
+
+  #announce(): void {
+    const has = this.current();
+    if (has === this.#announced) return;
+    this.#announced = has;
+    this.#options.onChange(has);
+  }
+
+  /** At once, unless it is being asked for: then in its turn. */
+  #keepSoon(): void {
+    if (this.#trying !== undefined || this.#isStopped) return;
+    clearTimeout(this.#timer);
+    this.start();
+  }
 }

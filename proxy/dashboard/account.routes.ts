@@ -21,30 +21,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 const DONE = { ok: true } as const;
 
 export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none" | "account">> {
-  const { accounts, sessions, developerOf, instance, count } = parts;
-
-  async function meOf({ account, session }: SignedIn): Promise<Me> {
-    const { id, name, role, createdAt, developerId } = account;
-    const developer = developerId === undefined ? undefined : await developerOf(developerId);
-    const freshUntil = sessions.freshUntil(session);
-    return {
-      account: { id, name, role, created_at: createdAt },
-      developer:
-        developer === undefined
-          ? null
-          : {
-              ...{ id: developer.id, name: developer.name, created_at: developer.createdAt },
-              disabled_at: developer.disabledAt ?? null,
-            },
-      session: {
-        id: session.id,
-        idle_ends_at: iso(sessions.idleEnd(session)),
-        ends_at: iso(session.endsAt),
-        fresh_until: freshUntil === undefined ? null : iso(freshUntil),
-      },
-      instance,
-    };
-  }
+  const { accounts, sessions, count } = parts;
 
   /** With the passkey of this credential. Throws PASSKEY_REFUSED where the account has lost it meanwhile. */
   async function enter(account: Account, used: string, visitor: Visitor): Promise<Me> {
@@ -53,7 +30,7 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
     const { token, session } = await sessions.open(account, passkey, visitor.userAgent);
     visitor.ceremony.clear();
     visitor.setSession(token, session.endsAt);
-    return meOf({ account, session });
+    return meOf(parts, { account, session });
   }
 
   return {
@@ -82,7 +59,7 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
       return enter(await accounts.signIn(response, visitor.ceremony.holder), response.id, visitor);
     },
 
-    me: ({ me }) => meOf(me),
+    me: ({ me }) => meOf(parts, me),
     signOut: async ({ me, visitor }) => {
       await sessions.end(me.session);
       visitor.clearSession();
@@ -111,6 +88,32 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
     renamePasskey: async ({ me, id, body }: Call<"renamePasskey">) =>
       shownPasskeys(await accounts.renamePasskey(id, body.name, me)),
     removePasskey: async ({ me, id }) => shownPasskeys(await accounts.removePasskey(id, me)),
+  };
+}
+
+async function meOf(
+  { sessions, developerOf, instance }: Pick<AccountRouteParts, "sessions" | "developerOf" | "instance">,
+  { account, session }: SignedIn,
+): Promise<Me> {
+  const { id, name, role, createdAt, developerId } = account;
+  const developer = developerId === undefined ? undefined : await developerOf(developerId);
+  const freshUntil = sessions.freshUntil(session);
+  return {
+    account: { id, name, role, created_at: createdAt },
+    developer:
+      developer === undefined
+        ? null
+        : {
+            ...{ id: developer.id, name: developer.name, created_at: developer.createdAt },
+            disabled_at: developer.disabledAt ?? null,
+          },
+    session: {
+      id: session.id,
+      idle_ends_at: iso(sessions.idleEnd(session)),
+      ends_at: iso(session.endsAt),
+      fresh_until: freshUntil === undefined ? null : iso(freshUntil),
+    },
+    instance,
   };
 }
 

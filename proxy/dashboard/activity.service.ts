@@ -40,42 +40,110 @@ const DEFAULT_DAYS = 30;
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export function createActivity({
-  tickets,
-  usage,
-  audit,
-  accounts,
-  standings,
-  explorerTx,
-  now,
-}: ActivityParts) {
-  const explorerUrl = (tx: string | null): string | null =>
-    tx === null || explorerTx === undefined ? null : explorerTx.replace("{tx}", tx);
+export class Activity {
+  readonly #parts: ActivityParts;
 
-  async function nameOf(entry: AuditEntry): Promise<string | null> {
-    if (entry.by.kind === "account") return (await accounts.account(entry.by.id))?.name ?? null;
+  constructor(parts: ActivityParts) {
+    this.#parts = parts;
+  }
+
+  async usage(
+    developerId: string,
+    range: { readonly from?: string | undefined; readonly to?: string | undefined },
+  ) {
+    const to = range.to === undefined ? dayOf(this.#parts.now()) : numberOfDay(range.to);
+    const from = range.from === undefined ? to - DEFAULT_DAYS + 1 : numberOfDay(range.from);
+    if (from > to || to - from >= LONGEST_RANGE_DAYS)
+      throw wrongField("from", `a range has 1 to ${String(LONGEST_RANGE_DAYS)} days`);
+    const found = new Map((await this.#parts.usage.days(developerId, from, to)).map((one) => [one.day, one]));
+    const days: UsageDayView[] = [];
+    for (let at = from; at <= to; at++) {
+      const day = nameOfDay(at);
+      const { requests = [], refusals = [], payments = [], amounts = [] } = found.get(day) ?? {};
+      days.push({
+        ...{ day, requests: [...requests], refusals: [...refusals], payments: [...payments] },
+        amounts: amounts.map(({ operation, asset, amount }) => ({
+          ...{ operation, asset: shownAsset(asset), amount: String(amount) },
+        })),
+      });
+    }
+    return { days, limits: await this.#parts.standings(developerId) };
+  }
+
+  tickets(developerId: string, search: TicketSearch): Promise<TicketPage> {
+    return search.is_open === "yes"
+      ? this.#openPage(developerId, search)
+      : this.#endedPage(developerId, search);
+  }
+
+  /** By its id or the hash of its statement. Another developer's is not there. */
+  async ticket(developerId: string, id: string): Promise<TicketLife> {
+    const statement = asBytes32(id);
+    const found =
+      statement !== undefined
+        ? await this.#parts.tickets.byStatement(statement)
+        : UUID.test(id)
+          ? await this.#parts.tickets.get(id)
+          : undefined;
+    if (found?.owner.developerId !== developerId) throw new DashboardError("NOT_FOUND");
+    return { ...lifeOf(found), explorer_url: this.#explorerUrl(rowOf(found).tx_hash) };
+  }
+
+  /** Undefined: of everybody, for an operator. */
+  async audit(
+    developerId: string | undefined,
+    { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
+  ): Promise<AuditPageView> {
+    if (cursor !== undefined && !/^[1-9][0-9]{0,15}$/.test(cursor))
+      throw wrongField("cursor", "no cursor of this list");
+    const page = await this.#parts.audit.page({
+      limit,
+      ...(developerId === undefined ? {} : { developerId }),
+      ...(cursor === undefined ? {} : { before: Number(cursor) }),
+    });
+    const entries = await Promise.all(
+      page.entries.map(async (entry) => ({
+        ...{ id: entry.id, at: iso(entry.at), verb: entry.verb, target: { ...entry.target } },
+        by: {
+          kind: entry.by.kind,
+          id: "id" in entry.by ? entry.by.id : entry.by.name,
+          name: await this.#nameOf(entry),
+        },
+        developer_id: entry.developerId ?? null,
+        before: entry.before as AuditPageView["entries"][number]["before"],
+        after: entry.after as AuditPageView["entries"][number]["after"],
+      })),
+    );
+    return { entries, next: page.next === undefined ? null : String(page.next) };
+  }
+
+  #explorerUrl(tx: string | null): string | null {
+    return tx === null || this.#parts.explorerTx === undefined
+      ? null
+      : this.#parts.explorerTx.replace("{tx}", tx);
+  }
+
+  async #nameOf(entry: AuditEntry): Promise<string | null> {
+    if (entry.by.kind === "account") return (await this.#parts.accounts.account(entry.by.id))?.name ?? null;
     return "name" in entry.by ? entry.by.name : null;
   }
 
-  async function openPage(
-    developerId: string,
-    { sub, state, cursor, limit }: TicketSearch,
-  ): Promise<TicketPage> {
+  async #openPage(developerId: string, { sub, state, cursor, limit }: TicketSearch): Promise<TicketPage> {
     const before = cursor === undefined ? Infinity : Number(cursor);
     if (Number.isNaN(before)) throw wrongField("cursor", "no cursor of this list");
-    const found = (await tickets.openOf(developerId, sub))
+    const found = (await this.#parts.tickets.openOf(developerId, sub))
       .filter((one) => one.sequence < before && (state === undefined || one.status.state === state))
       .sort((one, other) => other.sequence - one.sequence);
     const page = found.slice(0, limit);
     return { tickets: page.map(rowOf), next: found.length > limit ? String(page.at(-1)?.sequence) : null };
   }
 
-  async function endedPage(developerId: string, search: TicketSearch): Promise<TicketPage> {
+  async #endedPage(developerId: string, search: TicketSearch): Promise<TicketPage> {
     const { sub, state, from, before, cursor, limit } = search;
     if (cursor !== undefined && !isEndedCursor(cursor)) throw wrongField("cursor", "no cursor of this list");
     const isEnd = state === "finalized" || state === "failed" || state === "expired";
     if (state !== undefined && !isEnd) return { tickets: [], next: null };
-    const page = await tickets.ended({
+    const page = await this.#parts.tickets.ended({
       ...{ developerId, limit },
       ...(sub === undefined ? {} : { sub }),
       ...(state === undefined ? {} : { state }),
@@ -85,75 +153,6 @@ export function createActivity({
     });
     return { tickets: page.tickets.map(rowOf), next: page.next ?? null };
   }
-
-  return {
-    async usage(
-      developerId: string,
-      range: { readonly from?: string | undefined; readonly to?: string | undefined },
-    ) {
-      const to = range.to === undefined ? dayOf(now()) : numberOfDay(range.to);
-      const from = range.from === undefined ? to - DEFAULT_DAYS + 1 : numberOfDay(range.from);
-      if (from > to || to - from >= LONGEST_RANGE_DAYS)
-        throw wrongField("from", `a range has 1 to ${String(LONGEST_RANGE_DAYS)} days`);
-      const found = new Map((await usage.days(developerId, from, to)).map((one) => [one.day, one]));
-      const days: UsageDayView[] = [];
-      for (let at = from; at <= to; at++) {
-        const day = nameOfDay(at);
-        const { requests = [], refusals = [], payments = [], amounts = [] } = found.get(day) ?? {};
-        days.push({
-          ...{ day, requests: [...requests], refusals: [...refusals], payments: [...payments] },
-          amounts: amounts.map(({ operation, asset, amount }) => ({
-            ...{ operation, asset: shownAsset(asset), amount: String(amount) },
-          })),
-        });
-      }
-      return { days, limits: await standings(developerId) };
-    },
-
-    tickets: (developerId: string, search: TicketSearch): Promise<TicketPage> =>
-      search.is_open === "yes" ? openPage(developerId, search) : endedPage(developerId, search),
-
-    /** By its id or the hash of its statement. Another developer's is not there. */
-    async ticket(developerId: string, id: string): Promise<TicketLife> {
-      const statement = asBytes32(id);
-      const found =
-        statement !== undefined
-          ? await tickets.byStatement(statement)
-          : UUID.test(id)
-            ? await tickets.get(id)
-            : undefined;
-      if (found?.owner.developerId !== developerId) throw new DashboardError("NOT_FOUND");
-      return { ...lifeOf(found), explorer_url: explorerUrl(rowOf(found).tx_hash) };
-    },
-
-    /** Undefined: of everybody, for an operator. */
-    async audit(
-      developerId: string | undefined,
-      { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
-    ): Promise<AuditPageView> {
-      if (cursor !== undefined && !/^[1-9][0-9]{0,15}$/.test(cursor))
-        throw wrongField("cursor", "no cursor of this list");
-      const page = await audit.page({
-        limit,
-        ...(developerId === undefined ? {} : { developerId }),
-        ...(cursor === undefined ? {} : { before: Number(cursor) }),
-      });
-      const entries = await Promise.all(
-        page.entries.map(async (entry) => ({
-          ...{ id: entry.id, at: iso(entry.at), verb: entry.verb, target: { ...entry.target } },
-          by: {
-            kind: entry.by.kind,
-            id: "id" in entry.by ? entry.by.id : entry.by.name,
-            name: await nameOf(entry),
-          },
-          developer_id: entry.developerId ?? null,
-          before: entry.before as AuditPageView["entries"][number]["before"],
-          after: entry.after as AuditPageView["entries"][number]["after"],
-        })),
-      );
-      return { entries, next: page.next === undefined ? null : String(page.next) };
-    },
-  };
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();

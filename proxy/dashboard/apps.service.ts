@@ -25,120 +25,136 @@ type Wanted = z.output<typeof requestAppRequest>;
 
 const MOST_PENDING = 10;
 
-export function createApps({ apps, requests, developers, allowLoopback, now }: AppParts) {
-  const at = (): string => new Date(now()).toISOString();
+export class AppsService {
+  readonly #parts: AppParts;
 
-  /** Throws with words what the registration would refuse. Nothing is kept. */
-  async function rehearse(wanted: NewApp): Promise<void> {
-    const nowhere = { ...apps, addApp: () => Promise.resolve(true) };
-    await addApp(nowhere, () => Promise.resolve(true), wanted, { allowLoopback });
+  constructor(parts: AppParts) {
+    this.#parts = parts;
   }
 
-  const ofDeveloper = async (developerId: string): Promise<Apps> => ({
-    apps: (await apps.apps()).filter((one) => one.developerId === developerId).map(shownApp),
-    requests: (await requests.requests())
-      .filter((one) => one.developerId === developerId)
-      .sort(newestFirst)
-      .map(shownRequest),
-  });
+  async ofDeveloper(developerId: string): Promise<Apps> {
+    return {
+      apps: (await this.#parts.apps.apps()).filter((one) => one.developerId === developerId).map(shownApp),
+      requests: (await this.#parts.requests.requests())
+        .filter((one) => one.developerId === developerId)
+        .sort(newestFirst)
+        .map(shownRequest),
+    };
+  }
 
-  async function pending(id: string): Promise<AppRequest> {
-    const found = await requests.request(id);
+  async ask(developerId: string, wanted: Wanted, by: Author): Promise<Apps> {
+    const { client_id: id, jwks_url: jwksUrl, access_claim: accessClaim, ...rest } = wanted;
+    if (!URL.canParse(jwksUrl)) throw wrongField("jwks_url", "the key set's address is no URL");
+    const made: AppRequest = {
+      ...{ id, developerId, createdAt: this.#at(), state: "pending", jwksUrl },
+      ...{ issuer: rest.issuer, audience: rest.audience, algorithms: rest.algorithms },
+      ...(accessClaim === null ? {} : { accessClaim }),
+      ...{ subClaim: rest.sub_claim, perms: rest.perms, maxTtlSecs: rest.max_ttl_secs },
+    };
+    await this.#rehearse(newAppOf(made, new URL(jwksUrl).host)).catch(besideItsField);
+    const open = (await this.#parts.requests.requests()).filter(
+      (one) => one.developerId === developerId && one.state === "pending" && one.id !== id,
+    );
+    if (open.length >= MOST_PENDING) throw new DashboardError("TOO_MANY");
+    const isNew = await this.#parts.requests.add(made, noted("app.request", by));
+    const kept = isNew ? made : await this.#parts.requests.request(id);
+    if (kept?.developerId !== developerId) throw new DashboardError("TAKEN");
+    return this.ofDeveloper(developerId);
+  }
+
+  async withdraw(developerId: string, id: string, by: Author): Promise<Apps> {
+    if ((await this.#parts.requests.request(id))?.developerId !== developerId)
+      throw new DashboardError("NOT_FOUND");
+    const withdrawn = await this.#parts.requests.decide(
+      id,
+      (one) => ({ ...one, state: "withdrawn", decidedAt: this.#at() }),
+      noted("app.withdraw", by),
+    );
+    if (withdrawn === undefined) throw new DashboardError("STATE_CHANGED");
+    return this.ofDeveloper(developerId);
+  }
+
+  async remove(developerId: string, id: string, by: Author): Promise<Apps> {
+    if ((await this.#parts.apps.app(id))?.developerId !== developerId) throw new DashboardError("NOT_FOUND");
+    await this.#parts.apps.removeApp(id, by);
+    return this.ofDeveloper(developerId);
+  }
+
+  async all(): Promise<OperatorApps> {
+    const names = new Map((await this.#parts.developers.developers()).map(({ id, name }) => [id, name]));
+    const asked = [...(await this.#parts.requests.requests())].sort(newestFirst);
+    const ordered = [
+      ...asked.filter(({ state }) => state === "pending"),
+      ...asked.filter(({ state }) => state !== "pending"),
+    ];
+    return {
+      apps: (await this.#parts.apps.apps()).map((one) => ({
+        ...shownApp(one),
+        developer_id: one.developerId,
+      })),
+      requests: ordered.map((one) => ({
+        ...shownRequest(one),
+        ...{ developer_id: one.developerId, developer_name: names.get(one.developerId) ?? "" },
+      })),
+    };
+  }
+
+  /**
+   * `jwksHost` is typed by whoever approves. The app's id follows from the request, so an approval that broke off
+   * after the app was made is finished by the next, and two that come at once make one app.
+   */
+  async approve(id: string, jwksHost: string, by: Author): Promise<void> {
+    const request = await this.#pending(id);
+    // The whole id: its asker chose it, and with a part of it could name what became of another's request.
+    const appId = `app_${id.replaceAll("-", "")}`;
+    const exists = async (developerId: string): Promise<boolean> =>
+      (await this.#parts.developers.developer(developerId)) !== undefined;
+    if ((await this.#parts.apps.app(appId)) === undefined)
+      await asField("jwks_host", () =>
+        addApp(
+          this.#parts.apps,
+          exists,
+          { ...newAppOf(request, jwksHost), id: appId },
+          { allowLoopback: this.#parts.allowLoopback, by },
+        ),
+      );
+    const approve = (one: AppRequest): AppRequest => ({
+      ...one,
+      ...{ state: "approved", decidedAt: this.#at(), appId },
+    });
+    if ((await this.#parts.requests.decide(id, approve, noted("app.approve", by))) !== undefined) return;
+    // Withdrawn or refused in between: what was made of it goes.
+    if ((await this.#parts.requests.request(id))?.state !== "approved")
+      await this.#parts.apps.removeApp(appId, by);
+    throw new DashboardError("STATE_CHANGED");
+  }
+
+  async refuse(id: string, reason: string, by: Author): Promise<void> {
+    await this.#pending(id);
+    const refuse = (one: AppRequest): AppRequest => ({
+      ...one,
+      ...{ state: "refused", decidedAt: this.#at(), reason },
+    });
+    if ((await this.#parts.requests.decide(id, refuse, noted("app.refuse", by))) === undefined)
+      throw new DashboardError("STATE_CHANGED");
+  }
+
+  #at(): string {
+    return new Date(this.#parts.now()).toISOString();
+  }
+
+  /** Throws with words what the registration would refuse. Nothing is kept. */
+  async #rehearse(wanted: NewApp): Promise<void> {
+    const nowhere = { ...this.#parts.apps, addApp: () => Promise.resolve(true) };
+    await addApp(nowhere, () => Promise.resolve(true), wanted, { allowLoopback: this.#parts.allowLoopback });
+  }
+
+  async #pending(id: string): Promise<AppRequest> {
+    const found = await this.#parts.requests.request(id);
     if (found === undefined) throw new DashboardError("NOT_FOUND");
     if (found.state !== "pending") throw new DashboardError("STATE_CHANGED");
     return found;
   }
-
-  return {
-    ofDeveloper,
-
-    async ask(developerId: string, wanted: Wanted, by: Author): Promise<Apps> {
-      const { client_id: id, jwks_url: jwksUrl, access_claim: accessClaim, ...rest } = wanted;
-      if (!URL.canParse(jwksUrl)) throw wrongField("jwks_url", "the key set's address is no URL");
-      const made: AppRequest = {
-        ...{ id, developerId, createdAt: at(), state: "pending", jwksUrl },
-        ...{ issuer: rest.issuer, audience: rest.audience, algorithms: rest.algorithms },
-        ...(accessClaim === null ? {} : { accessClaim }),
-        ...{ subClaim: rest.sub_claim, perms: rest.perms, maxTtlSecs: rest.max_ttl_secs },
-      };
-      await rehearse(newAppOf(made, new URL(jwksUrl).host)).catch(besideItsField);
-      const open = (await requests.requests()).filter(
-        (one) => one.developerId === developerId && one.state === "pending" && one.id !== id,
-      );
-      if (open.length >= MOST_PENDING) throw new DashboardError("TOO_MANY");
-      const isNew = await requests.add(made, noted("app.request", by));
-      const kept = isNew ? made : await requests.request(id);
-      if (kept?.developerId !== developerId) throw new DashboardError("TAKEN");
-      return ofDeveloper(developerId);
-    },
-
-    async withdraw(developerId: string, id: string, by: Author): Promise<Apps> {
-      if ((await requests.request(id))?.developerId !== developerId) throw new DashboardError("NOT_FOUND");
-      const withdrawn = await requests.decide(
-        id,
-        (one) => ({ ...one, state: "withdrawn", decidedAt: at() }),
-        noted("app.withdraw", by),
-      );
-      if (withdrawn === undefined) throw new DashboardError("STATE_CHANGED");
-      return ofDeveloper(developerId);
-    },
-
-    async remove(developerId: string, id: string, by: Author): Promise<Apps> {
-      if ((await apps.app(id))?.developerId !== developerId) throw new DashboardError("NOT_FOUND");
-      await apps.removeApp(id, by);
-      return ofDeveloper(developerId);
-    },
-
-    async all(): Promise<OperatorApps> {
-      const names = new Map((await developers.developers()).map(({ id, name }) => [id, name]));
-      const asked = [...(await requests.requests())].sort(newestFirst);
-      const ordered = [
-        ...asked.filter(({ state }) => state === "pending"),
-        ...asked.filter(({ state }) => state !== "pending"),
-      ];
-      return {
-        apps: (await apps.apps()).map((one) => ({ ...shownApp(one), developer_id: one.developerId })),
-        requests: ordered.map((one) => ({
-          ...shownRequest(one),
-          ...{ developer_id: one.developerId, developer_name: names.get(one.developerId) ?? "" },
-        })),
-      };
-    },
-
-    /**
-     * `jwksHost` is typed by whoever approves. The app's id follows from the request, so an approval that broke off
-     * after the app was made is finished by the next, and two that come at once make one app.
-     */
-    async approve(id: string, jwksHost: string, by: Author): Promise<void> {
-      const request = await pending(id);
-      // The whole id: its asker chose it, and with a part of it could name what became of another's request.
-      const appId = `app_${id.replaceAll("-", "")}`;
-      const exists = async (developerId: string): Promise<boolean> =>
-        (await developers.developer(developerId)) !== undefined;
-      if ((await apps.app(appId)) === undefined)
-        await asField("jwks_host", () =>
-          addApp(apps, exists, { ...newAppOf(request, jwksHost), id: appId }, { allowLoopback, by }),
-        );
-      const approve = (one: AppRequest): AppRequest => ({
-        ...one,
-        ...{ state: "approved", decidedAt: at(), appId },
-      });
-      if ((await requests.decide(id, approve, noted("app.approve", by))) !== undefined) return;
-      // Withdrawn or refused in between: what was made of it goes.
-      if ((await requests.request(id))?.state !== "approved") await apps.removeApp(appId, by);
-      throw new DashboardError("STATE_CHANGED");
-    },
-
-    async refuse(id: string, reason: string, by: Author): Promise<void> {
-      await pending(id);
-      const refuse = (one: AppRequest): AppRequest => ({
-        ...one,
-        ...{ state: "refused", decidedAt: at(), reason },
-      });
-      if ((await requests.decide(id, refuse, noted("app.refuse", by))) === undefined)
-        throw new DashboardError("STATE_CHANGED");
-    },
-  };
 }
 
 const newestFirst = (one: AppRequest, other: AppRequest): number =>

@@ -5,11 +5,11 @@ import { FELT_MS } from "../base/auth/developers.ts";
 import { revokeSessions, revokeUserSessions } from "../base/auth/registration.ts";
 import type { InstanceStores } from "../base/store/instance.ts";
 import type { Developer } from "../base/store/keys.ts";
-import type { createActivity } from "./activity.service.ts";
-import type { createApps } from "./apps.service.ts";
+import type { Activity } from "./activity.service.ts";
+import type { AppsService } from "./apps.service.ts";
 import type { HandlersOf, Served } from "./call.ts";
 import { DashboardError } from "./errors.ts";
-import type { createFees } from "./fees.service.ts";
+import type { Fees } from "./fees.service.ts";
 import type { createKeys } from "./keys.service.ts";
 import type { createOrigins } from "./origins.service.ts";
 
@@ -17,9 +17,9 @@ export interface DeveloperRouteParts {
   readonly stores: Pick<InstanceStores, "keys" | "tickets" | "feeRules">;
   readonly keys: ReturnType<typeof createKeys>;
   readonly origins: ReturnType<typeof createOrigins>;
-  readonly apps: ReturnType<typeof createApps>;
-  readonly fees: ReturnType<typeof createFees>;
-  readonly activity: ReturnType<typeof createActivity>;
+  readonly apps: AppsService;
+  readonly fees: Fees;
+  readonly activity: Activity;
   readonly standings: (developerId: string) => Promise<z.output<typeof limitStanding>[]>;
 }
 

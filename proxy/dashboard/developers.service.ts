@@ -43,20 +43,20 @@ export type Wish =
   | { readonly for: "operator"; readonly hours: number }
   | { readonly for: "recovery"; readonly account_id: string; readonly hours: number };
 
-export function createDevelopers({
-  keys,
-  accounts,
-  sessionsOf,
-  defaults,
-  pepper,
-  origin,
-  now,
-}: DeveloperParts) {
-  const at = (): string => new Date(now()).toISOString();
+export class DevelopersService {
+  readonly #parts: DeveloperParts;
 
-  async function list(): Promise<Developers> {
-    const [all, live, people] = await Promise.all([keys.developers(), keys.keys(), accounts.accounts()]);
-    const defaultOf = (name: LimitName): number => defaults[LIMITS[name]];
+  constructor(parts: DeveloperParts) {
+    this.#parts = parts;
+  }
+
+  async list(): Promise<Developers> {
+    const [all, live, people] = await Promise.all([
+      this.#parts.keys.developers(),
+      this.#parts.keys.keys(),
+      this.#parts.accounts.accounts(),
+    ]);
+    const defaultOf = (name: LimitName): number => this.#parts.defaults[LIMITS[name]];
     const numbers = (of: (name: LimitName) => number) => ({
       session_per_minute: of("session_per_minute"),
       key_per_minute: of("key_per_minute"),
@@ -74,135 +74,143 @@ export function createDevelopers({
     };
   }
 
-  async function must(id: string): Promise<Developer> {
-    const found = /^[a-z0-9_-]{2,63}$/.test(id) ? await keys.developer(id) : undefined;
-    if (found === undefined) throw new DashboardError("NOT_FOUND");
-    return found;
+  async add(
+    wanted: { readonly name: string; readonly id?: string | undefined },
+    by: Author,
+  ): Promise<Developers> {
+    const { name, id } = wanted;
+    if (id !== undefined && (await this.#parts.keys.developer(id)) !== undefined)
+      throw new DashboardError("TAKEN", undefined, {
+        fields: [{ path: "id", message: "this id is taken" }],
+      });
+    await addDeveloper(this.#parts.keys, { name, ...(id === undefined ? {} : { id }) }, by);
+    return this.list();
   }
 
-  async function target(
-    wish: Wish,
-  ): Promise<Pick<Invitation, "purpose" | "role" | "developerId" | "accountId">> {
-    if (wish.for === "operator") return { purpose: "sign-up", role: "operator" };
-    if (wish.for === "developer") {
-      if ((await keys.developer(wish.developer_id)) === undefined)
-        throw wrongField("developer_id", "there is no such developer");
-      return { purpose: "sign-up", role: "developer", developerId: wish.developer_id };
-    }
-    const account = await accounts.account(wish.account_id);
-    if (account === undefined || account.closedAt !== undefined)
-      throw wrongField("account_id", "there is no such account, or it is closed");
-    const { role, developerId, id: accountId } = account;
-    return { purpose: "recovery", role, accountId, ...(developerId === undefined ? {} : { developerId }) };
+  /** Null takes the instance's default again. */
+  async setLimits(
+    id: string,
+    wanted: Readonly<Partial<Record<LimitName, number | null | undefined>>>,
+    by: Author,
+  ): Promise<Developers> {
+    await this.#must(id);
+    const change = (developer: Developer): Developer => {
+      const limits = LIMIT_NAMES.flatMap((name): [string, number][] => {
+        const [value, before] = [wanted[name], developer.limits[LIMITS[name]]];
+        const next = value === null ? undefined : (value ?? before);
+        return next === undefined ? [] : [[LIMITS[name], next]];
+      });
+      return { ...developer, limits: Object.fromEntries(limits) };
+    };
+    await this.#parts.keys.updateDeveloper(id, change, noted("developer.limits", by));
+    return this.list();
   }
 
-  async function listAccounts(): Promise<AccountsView> {
-    const all = await accounts.accounts();
+  async disable(id: string, by: Author): Promise<Developers> {
+    await this.#must(id);
+    await disableDeveloper(this.#parts.keys, id, this.#at(), by);
+    return this.list();
+  }
+
+  async enable(id: string, by: Author): Promise<Developers> {
+    await this.#must(id);
+    await enableDeveloper(this.#parts.keys, id, by);
+    return this.list();
+  }
+
+  async revokeSessions(id: string, by: Author): Promise<Developers> {
+    await this.#must(id);
+    await revokeSessions(this.#parts.keys, id, by);
+    return this.list();
+  }
+
+  async invitations(): Promise<InvitationRow[]> {
+    const [all, people] = await Promise.all([
+      this.#parts.accounts.invitations(),
+      this.#parts.accounts.accounts(),
+    ]);
+    const accountOf = new Map(people.map((one) => [one.id, one]));
+    return [...all]
+      .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))
+      .map((one) => shown(one, this.#at(), accountOf.get(one.accountId ?? "")));
+  }
+
+  async invite(wish: Wish, by: Author): Promise<CreatedInvitation> {
+    const { id, token, secretHash } = newInvitation(this.#parts.pepper);
+    const made: Invitation = {
+      ...{ id, secretHash, ...(await this.#target(wish)) },
+      ...{
+        createdAt: this.#at(),
+        expiresAt: new Date(this.#parts.now() + wish.hours * HOUR_MS).toISOString(),
+      },
+    };
+    await this.#parts.accounts.addInvitation(made, noted("invitation.create", by));
+    const account =
+      made.accountId === undefined ? undefined : await this.#parts.accounts.account(made.accountId);
+    // Behind the #: no server and no log gets to see it.
+    return {
+      link: `${this.#parts.origin}/invitation#${token}`,
+      invitation: shown(made, this.#at(), account),
+    };
+  }
+
+  async cancelInvitation(id: string, by: Author): Promise<void> {
+    if (!/^[0-9a-f]{16}$/.test(id) || (await this.#parts.accounts.invitation(id)) === undefined)
+      throw new DashboardError("NOT_FOUND");
+    if (!(await this.#parts.accounts.cancelInvitation(id, this.#at(), noted("invitation.cancel", by))))
+      throw new DashboardError("STATE_CHANGED");
+  }
+
+  async accounts(): Promise<AccountsView> {
+    const all = await this.#parts.accounts.accounts();
     return {
       accounts: await Promise.all(
         all.map(async (one) => ({
           ...{ id: one.id, name: one.name, role: one.role, developer_id: one.developerId ?? null },
           ...{ created_at: one.createdAt, closed_at: one.closedAt ?? null, passkeys: one.passkeys.length },
-          sessions: (await sessionsOf(one)).length,
+          sessions: (await this.#parts.sessionsOf(one)).length,
         })),
       ),
     };
   }
 
-  return {
-    list,
+  /** Not one's own, and never the last operator's: nobody could undo it here. */
+  async closeAccount(id: string, own: Account, by: Author): Promise<AccountsView> {
+    const found = /^[0-9a-f-]{36}$/.test(id) ? await this.#parts.accounts.account(id) : undefined;
+    if (found === undefined) throw new DashboardError("NOT_FOUND");
+    if (id === own.id)
+      throw new DashboardError("STATE_CHANGED", "Your own account is closed by another operator");
+    const close = (account: Account): Account =>
+      account.closedAt === undefined
+        ? { ...account, closedAt: this.#at(), sessionEpoch: account.sessionEpoch + 1 }
+        : account;
+    await this.#parts.accounts.change(id, close, noted("account.close", by));
+    return this.accounts();
+  }
 
-    async add(
-      wanted: { readonly name: string; readonly id?: string | undefined },
-      by: Author,
-    ): Promise<Developers> {
-      const { name, id } = wanted;
-      if (id !== undefined && (await keys.developer(id)) !== undefined)
-        throw new DashboardError("TAKEN", undefined, {
-          fields: [{ path: "id", message: "this id is taken" }],
-        });
-      await addDeveloper(keys, { name, ...(id === undefined ? {} : { id }) }, by);
-      return list();
-    },
+  #at(): string {
+    return new Date(this.#parts.now()).toISOString();
+  }
 
-    /** Null takes the instance's default again. */
-    async setLimits(
-      id: string,
-      wanted: Readonly<Partial<Record<LimitName, number | null | undefined>>>,
-      by: Author,
-    ): Promise<Developers> {
-      await must(id);
-      const change = (developer: Developer): Developer => {
-        const limits = LIMIT_NAMES.flatMap((name): [string, number][] => {
-          const [value, before] = [wanted[name], developer.limits[LIMITS[name]]];
-          const next = value === null ? undefined : (value ?? before);
-          return next === undefined ? [] : [[LIMITS[name], next]];
-        });
-        return { ...developer, limits: Object.fromEntries(limits) };
-      };
-      await keys.updateDeveloper(id, change, noted("developer.limits", by));
-      return list();
-    },
+  async #must(id: string): Promise<Developer> {
+    const found = /^[a-z0-9_-]{2,63}$/.test(id) ? await this.#parts.keys.developer(id) : undefined;
+    if (found === undefined) throw new DashboardError("NOT_FOUND");
+    return found;
+  }
 
-    async disable(id: string, by: Author): Promise<Developers> {
-      await must(id);
-      await disableDeveloper(keys, id, at(), by);
-      return list();
-    },
-    async enable(id: string, by: Author): Promise<Developers> {
-      await must(id);
-      await enableDeveloper(keys, id, by);
-      return list();
-    },
-    async revokeSessions(id: string, by: Author): Promise<Developers> {
-      await must(id);
-      await revokeSessions(keys, id, by);
-      return list();
-    },
-
-    async invitations(): Promise<InvitationRow[]> {
-      const [all, people] = await Promise.all([accounts.invitations(), accounts.accounts()]);
-      const accountOf = new Map(people.map((one) => [one.id, one]));
-      return [...all]
-        .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))
-        .map((one) => shown(one, at(), accountOf.get(one.accountId ?? "")));
-    },
-
-    async invite(wish: Wish, by: Author): Promise<CreatedInvitation> {
-      const { id, token, secretHash } = newInvitation(pepper);
-      const made: Invitation = {
-        ...{ id, secretHash, ...(await target(wish)) },
-        ...{ createdAt: at(), expiresAt: new Date(now() + wish.hours * HOUR_MS).toISOString() },
-      };
-      await accounts.addInvitation(made, noted("invitation.create", by));
-      const account = made.accountId === undefined ? undefined : await accounts.account(made.accountId);
-      // Behind the #: no server and no log gets to see it.
-      return { link: `${origin}/invitation#${token}`, invitation: shown(made, at(), account) };
-    },
-
-    async cancelInvitation(id: string, by: Author): Promise<void> {
-      if (!/^[0-9a-f]{16}$/.test(id) || (await accounts.invitation(id)) === undefined)
-        throw new DashboardError("NOT_FOUND");
-      if (!(await accounts.cancelInvitation(id, at(), noted("invitation.cancel", by))))
-        throw new DashboardError("STATE_CHANGED");
-    },
-
-    accounts: listAccounts,
-
-    /** Not one's own, and never the last operator's: nobody could undo it here. */
-    async closeAccount(id: string, own: Account, by: Author): Promise<AccountsView> {
-      const found = /^[0-9a-f-]{36}$/.test(id) ? await accounts.account(id) : undefined;
-      if (found === undefined) throw new DashboardError("NOT_FOUND");
-      if (id === own.id)
-        throw new DashboardError("STATE_CHANGED", "Your own account is closed by another operator");
-      const close = (account: Account): Account =>
-        account.closedAt === undefined
-          ? { ...account, closedAt: at(), sessionEpoch: account.sessionEpoch + 1 }
-          : account;
-      await accounts.change(id, close, noted("account.close", by));
-      return listAccounts();
-    },
-  };
+  async #target(wish: Wish): Promise<Pick<Invitation, "purpose" | "role" | "developerId" | "accountId">> {
+    if (wish.for === "operator") return { purpose: "sign-up", role: "operator" };
+    if (wish.for === "developer") {
+      if ((await this.#parts.keys.developer(wish.developer_id)) === undefined)
+        throw wrongField("developer_id", "there is no such developer");
+      return { purpose: "sign-up", role: "developer", developerId: wish.developer_id };
+    }
+    const account = await this.#parts.accounts.account(wish.account_id);
+    if (account === undefined || account.closedAt !== undefined)
+      throw wrongField("account_id", "there is no such account, or it is closed");
+    const { role, developerId, id: accountId } = account;
+    return { purpose: "recovery", role, accountId, ...(developerId === undefined ? {} : { developerId }) };
+  }
 }
 
 function shown(invitation: Invitation, at: string, account: Account | undefined): InvitationRow {

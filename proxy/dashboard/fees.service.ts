@@ -36,43 +36,25 @@ export interface WantedRule {
   readonly bps: number;
 }
 
-export function createFees(parts: FeeParts) {
-  const { assets, serviceFee, feeSchedule, addressPrefix, prices, store, priceStore, now } = parts;
+export class Fees {
+  readonly #parts: FeeParts;
 
-  function listed(text: string): Asset {
-    const address = asAddress(text);
-    const found = assets.find((one) => one.address === address);
-    if (found === undefined) throw wrongField("asset", "the instance does not list this asset");
-    return found;
+  constructor(parts: FeeParts) {
+    this.#parts = parts;
   }
 
-  /** What the proxies ask now: by the settings, and by the prices that they keep. Nothing is promised by asking. */
-  async function serviceFees(): Promise<(asset: Address, operation: FeeOperation) => InForce> {
-    const known = new Map<Address, Price>();
-    for (const setting of prices) {
-      if ("fixed" in setting) known.set(setting.asset, fixedPrice(setting.fixed));
-      else {
-        const kept = await priceStore.price(setting.asset);
-        if (kept !== undefined && isBetween(kept, setting.least, setting.most))
-          known.set(setting.asset, kept);
-      }
-    }
-    return createServiceFees({
-      ...{ assets, serviceFee, feeSchedule, store, now },
-      prices: { priceOf: (asset) => known.get(asset) },
-    }).inForce;
-  }
-
-  const rulesOf = async (developerId: string): Promise<FeeRulesView> => {
-    const inForce = await serviceFees();
+  async rulesOf(developerId: string): Promise<FeeRulesView> {
+    const inForce = await this.#serviceFees();
     return {
-      rules: (await store.rules(developerId)).map(shownRule),
-      service: assets.flatMap(({ address }) =>
+      rules: (await this.#parts.store.rules(developerId)).map(shownRule),
+      service: this.#parts.assets.flatMap(({ address }) =>
         OPERATIONS.flatMap((operation) => {
           const terms = inForce(address, operation);
           if (terms === undefined) return [];
           const isUnpriced = terms === "unpriced";
-          const scheduled = feeSchedule.find((one) => one.asset === address && one.operation === operation);
+          const scheduled = this.#parts.feeSchedule.find(
+            (one) => one.asset === address && one.operation === operation,
+          );
           return {
             ...{ asset: checksumAddress(address), operation, is_unpriced: isUnpriced },
             flat: isUnpriced ? null : String(terms.flat),
@@ -85,91 +67,114 @@ export function createFees(parts: FeeParts) {
         ...{ withdraw: mostBpsOf("withdraw"), swap: mostBpsOf("swap") },
       },
     };
-  };
+  }
 
-  return {
-    rulesOf,
+  async set(
+    developerId: string,
+    { asset, operation, flat, bps }: WantedRule,
+    sink: string | null,
+    by: Author,
+  ): Promise<FeeRulesView> {
+    const { address } = this.#listed(asset);
+    const owner = sink === null ? undefined : decodeShieldedAddress(sink, this.#parts.addressPrefix);
+    if (sink !== null && owner === undefined)
+      throw wrongField("sink", `no shielded address of this network (${this.#parts.addressPrefix}1…)`);
+    const change = {
+      ...{ asset: address, operation, flat: BigInt(flat), bps },
+      sink: owner === undefined || sink === null ? undefined : { ...owner, text: sink },
+    };
+    const known = (await this.#parts.store.rules(developerId)).some((rule) => rule.asset === address);
+    const field = bps > mostBpsOf(operation) ? "bps" : owner === undefined && !known ? "sink" : "flat";
+    await asField(field, () => setRule(this.#parts.store, developerId, change, this.#parts.now(), by));
+    return this.rulesOf(developerId);
+  }
 
-    async set(
-      developerId: string,
-      { asset, operation, flat, bps }: WantedRule,
-      sink: string | null,
-      by: Author,
-    ): Promise<FeeRulesView> {
-      const { address } = listed(asset);
-      const owner = sink === null ? undefined : decodeShieldedAddress(sink, addressPrefix);
-      if (sink !== null && owner === undefined)
-        throw wrongField("sink", `no shielded address of this network (${addressPrefix}1…)`);
-      const change = {
-        ...{ asset: address, operation, flat: BigInt(flat), bps },
-        sink: owner === undefined || sink === null ? undefined : { ...owner, text: sink },
-      };
-      const known = (await store.rules(developerId)).some((rule) => rule.asset === address);
-      const field = bps > mostBpsOf(operation) ? "bps" : owner === undefined && !known ? "sink" : "flat";
-      await asField(field, () => setRule(store, developerId, change, now(), by));
-      return rulesOf(developerId);
-    },
+  async remove(
+    developerId: string,
+    asset: string,
+    operation: FeeOperation,
+    by: Author,
+  ): Promise<FeeRulesView> {
+    if (!(await removeRule(this.#parts.store, developerId, this.#listed(asset).address, operation, by)))
+      throw new DashboardError("STATE_CHANGED", "There is no such rule any more");
+    return this.rulesOf(developerId);
+  }
 
-    async remove(
-      developerId: string,
-      asset: string,
-      operation: FeeOperation,
-      by: Author,
-    ): Promise<FeeRulesView> {
-      if (!(await removeRule(store, developerId, listed(asset).address, operation, by)))
-        throw new DashboardError("STATE_CHANGED", "There is no such rule any more");
-      return rulesOf(developerId);
-    },
+  async preview({ asset: text, operation, flat, bps }: WantedRule, amountText: string): Promise<FeePreview> {
+    const asset = this.#listed(text);
+    if (bps > mostBpsOf(operation))
+      throw wrongField(
+        "bps",
+        `the basis points of a ${operation} fee are 0 to ${String(mostBpsOf(operation))}`,
+      );
+    const service = (await this.#serviceFees())(asset.address, operation);
+    // As the proxy has it: without a price nothing but swaps waits.
+    if (service === "unpriced" && operation === "swap") throw new DashboardError("PRICE_UNAVAILABLE");
+    return previewOf(asset, operation, BigInt(amountText), {
+      developer: { flat: BigInt(flat), bps },
+      service: service === undefined || service === "unpriced" ? { flat: 0n, bps: 0 } : service,
+    });
+  }
 
-    async preview(
-      { asset: text, operation, flat, bps }: WantedRule,
-      amountText: string,
-    ): Promise<FeePreview> {
-      const asset = listed(text);
-      if (bps > mostBpsOf(operation))
-        throw wrongField(
-          "bps",
-          `the basis points of a ${operation} fee are 0 to ${String(mostBpsOf(operation))}`,
-        );
-      const service = (await serviceFees())(asset.address, operation);
-      // As the proxy has it: without a price nothing but swaps waits.
-      if (service === "unpriced" && operation === "swap") throw new DashboardError("PRICE_UNAVAILABLE");
-      return previewOf(asset, operation, BigInt(amountText), {
-        developer: { flat: BigInt(flat), bps },
-        service: service === undefined || service === "unpriced" ? { flat: 0n, bps: 0 } : service,
-      });
-    },
+  async forOperator(): Promise<OperatorFees> {
+    const inForce = await this.#serviceFees();
+    const rules: OperatorFees["rules"] = [];
+    for (const developerId of await this.#parts.store.developersWithRules())
+      for (const rule of await this.#parts.store.rules(developerId)) {
+        const { sink: _theirs, ...shown } = shownRule(rule);
+        rules.push({ developer_id: developerId, ...shown });
+      }
+    return {
+      service_address: this.#parts.serviceFee?.text ?? null,
+      schedule: this.#parts.feeSchedule.map(({ asset, operation, usd, bps }) => {
+        const terms = inForce(asset, operation);
+        const flat = terms === "unpriced" || terms === undefined ? null : String(terms.flat);
+        return {
+          ...{ asset: checksumAddress(asset), operation, bps, flat },
+          usd: usd === undefined ? null : dollarsText(usd),
+        };
+      }),
+      rules,
+      change: {
+        title: "Change what the service asks",
+        effect:
+          "The schedule is CLOISTER_FEE_SCHEDULE in the environment of every proxy. After a restart the new terms " +
+          "are in force; those that were shown before stay enough for ten minutes.",
+        command: null,
+        transaction: null,
+      },
+    };
+  }
 
-    async forOperator(): Promise<OperatorFees> {
-      const inForce = await serviceFees();
-      const rules: OperatorFees["rules"] = [];
-      for (const developerId of await store.developersWithRules())
-        for (const rule of await store.rules(developerId)) {
-          const { sink: _theirs, ...shown } = shownRule(rule);
-          rules.push({ developer_id: developerId, ...shown });
-        }
-      return {
-        service_address: serviceFee?.text ?? null,
-        schedule: feeSchedule.map(({ asset, operation, usd, bps }) => {
-          const terms = inForce(asset, operation);
-          const flat = terms === "unpriced" || terms === undefined ? null : String(terms.flat);
-          return {
-            ...{ asset: checksumAddress(asset), operation, bps, flat },
-            usd: usd === undefined ? null : dollarsText(usd),
-          };
-        }),
-        rules,
-        change: {
-          title: "Change what the service asks",
-          effect:
-            "The schedule is CLOISTER_FEE_SCHEDULE in the environment of every proxy. After a restart the new terms " +
-            "are in force; those that were shown before stay enough for ten minutes.",
-          command: null,
-          transaction: null,
-        },
-      };
-    },
-  };
+  #listed(text: string): Asset {
+    const address = asAddress(text);
+    const found = this.#parts.assets.find((one) => one.address === address);
+    if (found === undefined) throw wrongField("asset", "the instance does not list this asset");
+    return found;
+  }
+
+  /** What the proxies ask now: by the settings, and by the prices that they keep. Nothing is promised by asking. */
+  async #serviceFees(): Promise<(asset: Address, operation: FeeOperation) => InForce> {
+    const known = new Map<Address, Price>();
+    for (const setting of this.#parts.prices) {
+      if ("fixed" in setting) known.set(setting.asset, fixedPrice(setting.fixed));
+      else {
+        const kept = await this.#parts.priceStore.price(setting.asset);
+        if (kept !== undefined && isBetween(kept, setting.least, setting.most))
+          known.set(setting.asset, kept);
+      }
+    }
+    return createServiceFees({
+      ...{
+        assets: this.#parts.assets,
+        serviceFee: this.#parts.serviceFee,
+        feeSchedule: this.#parts.feeSchedule,
+        store: this.#parts.store,
+        now: this.#parts.now,
+      },
+      prices: { priceOf: (asset) => known.get(asset) },
+    }).inForce;
+  }
 }
 
 /** Of a deposit and a swap the fees come out of the amount; of a transfer and a withdrawal they come on top of it. */

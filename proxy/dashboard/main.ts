@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Me } from "./contract/account.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { loadPepper } from "../base/auth/secret-files.ts";
-import { createChain } from "../base/chain/provider.ts";
+import { createChain, type Chain } from "../base/chain/provider.ts";
 import { clientAddress } from "../base/http/client-address.ts";
 import { startHttpServer } from "../base/http/server.ts";
 import { Limits } from "../base/limits/limits.ts";
@@ -13,20 +13,20 @@ import { ownHops } from "../base/own-hops.ts";
 import { runProgram } from "../base/program.ts";
 import { configHelp } from "../base/settings.ts";
 import { accountRoutes } from "./account.routes.ts";
-import { createAccounts } from "./accounts.service.ts";
-import { createActivity } from "./activity.service.ts";
+import { Accounts } from "./accounts.service.ts";
+import { Activity } from "./activity.service.ts";
 import { createDashboardApp } from "./app.ts";
-import { createApps } from "./apps.service.ts";
+import { AppsService } from "./apps.service.ts";
 import { DASHBOARD_SETTINGS, readDashboardConfig, type DashboardConfig } from "./config.ts";
 import { developerRoutes } from "./developer.routes.ts";
-import { createDevelopers } from "./developers.service.ts";
-import { createFees } from "./fees.service.ts";
+import { DevelopersService } from "./developers.service.ts";
+import { Fees } from "./fees.service.ts";
 import { createHealth } from "./health.service.ts";
 import { createKeys } from "./keys.service.ts";
 import { operatorRoutes } from "./operator.routes.ts";
 import { createOrigins } from "./origins.service.ts";
 import { readPage } from "./page.middleware.ts";
-import { createPasskeys } from "./passkeys.ts";
+import { Passkeys } from "./passkeys.ts";
 import { createPoolView } from "./pool.service.ts";
 import { createSessions } from "./sessions.ts";
 import { createChanges, createStandings, createTries } from "./standings.ts";
@@ -56,24 +56,20 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
     ...config,
     ...{ accounts: stores.accounts, store: stores.dashboardSessions, pepper, now },
   });
-  const accounts = createAccounts({
+  const accounts = new Accounts({
     ...{ store: stores.accounts, challenges: stores.dashboardSessions, developers: stores.keys, pepper, now },
-    passkeys: createPasskeys({ rpId: config.rpId, origin, name: NAME }, now),
+    passkeys: new Passkeys({ rpId: config.rpId, origin, name: NAME }, now),
   });
-  const apps = createApps({
+  const apps = new AppsService({
     ...{ apps: stores.apps, requests: stores.appRequests, developers: stores.keys, now },
     allowLoopback: config.identityLoopback,
   });
-  const fees = createFees({ ...config, store: stores.feeRules, priceStore: stores.prices, now });
-  const activity = createActivity({ ...stores, standings, explorerTx: config.explorerTx, now });
+  const fees = new Fees({ ...config, store: stores.feeRules, priceStore: stores.prices, now });
+  const activity = new Activity({ ...stores, standings, explorerTx: config.explorerTx, now });
   const alarms = createAlarms(config.watcherFile, now);
   const health = createHealth({
     ...{ operations: config.operations, checkStore: () => stores.check(), alarms, now },
-    newestBlock: async () => {
-      const header = await chain.header("latest");
-      if (header === undefined) throw new Error("no newest block");
-      return header.timestamp;
-    },
+    newestBlock: () => timeOfNewest(chain),
   });
 
   const app = createDashboardApp({
@@ -94,7 +90,7 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
       }),
       ...operatorRoutes({
         ...{ apps, fees, activity, health, alarms },
-        developers: createDevelopers({
+        developers: new DevelopersService({
           ...{ keys: stores.keys, accounts: stores.accounts, defaults: config.limits, pepper, origin, now },
           sessionsOf: (account) => sessions.listOf(account),
         }),
@@ -120,6 +116,13 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
     windows.close();
     await opened.close();
   };
+}
+
+/** Unix seconds. */
+async function timeOfNewest(chain: Pick<Chain, "header">): Promise<number> {
+  const header = await chain.header("latest");
+  if (header === undefined) throw new Error("no newest block");
+  return header.timestamp;
 }
 
 function instanceOf(config: DashboardConfig): Me["instance"] {

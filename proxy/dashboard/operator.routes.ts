@@ -1,17 +1,17 @@
 /** Endpoints of the operator's role. */
 import type { Alarms, Enclaves, OperatorHealth } from "./contract/operator.ts";
-import type { createActivity } from "./activity.service.ts";
-import type { createApps } from "./apps.service.ts";
+import type { Activity } from "./activity.service.ts";
+import type { AppsService } from "./apps.service.ts";
 import type { HandlersOf, Served } from "./call.ts";
-import type { createDevelopers } from "./developers.service.ts";
-import type { createFees } from "./fees.service.ts";
+import type { DevelopersService } from "./developers.service.ts";
+import type { Fees } from "./fees.service.ts";
 import type { createWork } from "./work.service.ts";
 
 export interface OperatorRouteParts {
-  readonly developers: ReturnType<typeof createDevelopers>;
-  readonly apps: ReturnType<typeof createApps>;
-  readonly fees: ReturnType<typeof createFees>;
-  readonly activity: ReturnType<typeof createActivity>;
+  readonly developers: DevelopersService;
+  readonly apps: AppsService;
+  readonly fees: Fees;
+  readonly activity: Activity;
   readonly work: ReturnType<typeof createWork>;
   readonly health: () => Promise<OperatorHealth>;
   readonly poolView: () => Promise<Enclaves>;

@@ -29,103 +29,111 @@ export interface RelyingParty {
 /** How long a browser may take, milliseconds; so long a challenge is kept. */
 export const CEREMONY_MS = 300_000;
 
-export type Passkeys = ReturnType<typeof createPasskeys>;
+export class Passkeys {
+  readonly #party: RelyingParty;
+  readonly #now: () => number;
 
-export function createPasskeys({ rpId, origin, name: rpName }: RelyingParty, now: () => number) {
-  const known = (passkeys: readonly Passkey[]) =>
-    passkeys.map(({ credentialId, transports }) => ({ id: credentialId, transports: [...transports] }));
+  constructor(party: RelyingParty, now: () => number) {
+    this.#party = party;
+    this.#now = now;
+  }
 
-  return {
-    /** `userId` names the account to the authenticator, and no person. Passkeys that the account has are left out. */
-    async creationOptions(
-      userId: string,
-      userName: string,
-      passkeys: readonly Passkey[],
-    ): Promise<CreationOptions> {
-      const made = await generateRegistrationOptions({
-        ...{ rpID: rpId, rpName, userName, userDisplayName: userName },
-        userID: new Uint8Array(Buffer.from(userId, "utf8")),
-        timeout: CEREMONY_MS,
-        attestationType: "none",
-        excludeCredentials: known(passkeys),
-        authenticatorSelection: { residentKey: "required", userVerification: "required" },
-      });
-      return creationOptions.parse(made);
-    },
+  /** `userId` names the account to the authenticator, and no person. Passkeys that the account has are left out. */
+  async creationOptions(
+    userId: string,
+    userName: string,
+    passkeys: readonly Passkey[],
+  ): Promise<CreationOptions> {
+    const made = await generateRegistrationOptions({
+      ...{ rpID: this.#party.rpId, rpName: this.#party.name, userName, userDisplayName: userName },
+      userID: new Uint8Array(Buffer.from(userId, "utf8")),
+      timeout: CEREMONY_MS,
+      attestationType: "none",
+      excludeCredentials: this.#known(passkeys),
+      authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    });
+    return creationOptions.parse(made);
+  }
 
-    /** Undefined: any passkey of this origin (discoverable credentials). */
-    async requestOptions(passkeys: readonly Passkey[] | undefined): Promise<RequestOptions> {
-      const made = await generateAuthenticationOptions({
-        rpID: rpId,
-        timeout: CEREMONY_MS,
-        userVerification: "required",
-        ...(passkeys === undefined ? {} : { allowCredentials: known(passkeys) }),
-      });
-      return requestOptions.parse(made);
-    },
+  /** Undefined: any passkey of this origin (discoverable credentials). */
+  async requestOptions(passkeys: readonly Passkey[] | undefined): Promise<RequestOptions> {
+    const made = await generateAuthenticationOptions({
+      rpID: this.#party.rpId,
+      timeout: CEREMONY_MS,
+      userVerification: "required",
+      ...(passkeys === undefined ? {} : { allowCredentials: this.#known(passkeys) }),
+    });
+    return requestOptions.parse(made);
+  }
 
-    /** Throws PASSKEY_REFUSED. */
-    async register(response: RegistrationResponse, challenge: string, name: string): Promise<Passkey> {
-      const verified = await refusing(() =>
-        verifyRegistrationResponse({
-          response: registrationOf(response),
-          expectedChallenge: challenge,
-          expectedOrigin: origin,
-          expectedRPID: rpId,
-          requireUserVerification: true,
-        }),
-      );
-      if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
-      const { credential, credentialBackedUp } = verified.registrationInfo;
-      return {
-        id: randomUUID(),
-        name,
-        credentialId: credential.id,
-        publicKey: credential.publicKey,
-        counter: credential.counter,
-        transports: [...(response.response.transports ?? [])],
-        isSynced: credentialBackedUp,
-        createdAt: new Date(now()).toISOString(),
-      };
-    },
+  /** Throws PASSKEY_REFUSED. */
+  async register(response: RegistrationResponse, challenge: string, name: string): Promise<Passkey> {
+    const verified = await refusing(() =>
+      verifyRegistrationResponse({
+        response: registrationOf(response),
+        expectedChallenge: challenge,
+        expectedOrigin: this.#party.origin,
+        expectedRPID: this.#party.rpId,
+        requireUserVerification: true,
+      }),
+    );
+    if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
+    const { credential, credentialBackedUp } = verified.registrationInfo;
+    return {
+      id: randomUUID(),
+      name,
+      credentialId: credential.id,
+      publicKey: credential.publicKey,
+      counter: credential.counter,
+      transports: [...(response.response.transports ?? [])],
+      isSynced: credentialBackedUp,
+      createdAt: new Date(this.#now()).toISOString(),
+    };
+  }
 
-    /** The passkey as it is from now on. Throws PASSKEY_REFUSED, also for a counter that went back: a copied key. */
-    async verify(
-      { response, ...rest }: AuthenticationResponse,
-      challenge: string,
-      passkey: Passkey,
-    ): Promise<Passkey> {
-      const { userHandle, ...signed } = response;
-      const verified = await refusing(() =>
-        verifyAuthenticationResponse({
+  /** The passkey as it is from now on. Throws PASSKEY_REFUSED, also for a counter that went back: a copied key. */
+  async verify(
+    { response, ...rest }: AuthenticationResponse,
+    challenge: string,
+    passkey: Passkey,
+  ): Promise<Passkey> {
+    const { userHandle, ...signed } = response;
+    const verified = await refusing(() =>
+      verifyAuthenticationResponse({
+        response: {
+          ...asLibrary(rest),
           response: {
-            ...asLibrary(rest),
-            response: {
-              ...signed,
-              ...(userHandle === undefined || userHandle === null ? {} : { userHandle }),
-            },
+            ...signed,
+            ...(userHandle === undefined || userHandle === null ? {} : { userHandle }),
           },
-          expectedChallenge: challenge,
-          expectedOrigin: origin,
-          expectedRPID: rpId,
-          requireUserVerification: true,
-          credential: {
-            id: passkey.credentialId,
-            publicKey: new Uint8Array(passkey.publicKey),
-            counter: passkey.counter,
-          },
-        }),
-      );
-      if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
-      const { newCounter, credentialBackedUp } = verified.authenticationInfo;
-      return {
-        ...passkey,
-        counter: newCounter,
-        isSynced: credentialBackedUp,
-        lastUsedAt: new Date(now()).toISOString(),
-      };
-    },
-  };
+        },
+        expectedChallenge: challenge,
+        expectedOrigin: this.#party.origin,
+        expectedRPID: this.#party.rpId,
+        requireUserVerification: true,
+        credential: {
+          id: passkey.credentialId,
+          publicKey: new Uint8Array(passkey.publicKey),
+          counter: passkey.counter,
+        },
+      }),
+    );
+    if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
+    const { newCounter, credentialBackedUp } = verified.authenticationInfo;
+    return {
+      ...passkey,
+      counter: newCounter,
+      isSynced: credentialBackedUp,
+      lastUsedAt: new Date(this.#now()).toISOString(),
+    };
+  }
+
+  #known(passkeys: readonly Passkey[]) {
+    return passkeys.map(({ credentialId, transports }) => ({
+      id: credentialId,
+      transports: [...transports],
+    }));
+  }
 }
 
 /** The library's type has the field absent where browsers send null. */

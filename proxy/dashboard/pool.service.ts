@@ -81,23 +81,6 @@ export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SE
     transaction: { to: checksumAddress(pool), data, value: "0", chain_id: Number(chain.chainId) },
   });
 
-  function instructionsFor({ role, subject, standing }: Known): Instruction[] {
-    if (standing !== "proposed" && standing !== "admitted") return [];
-    const data = POOL.encodeFunctionData(TAKE_OUT[role], [subject]);
-    const isProposed = standing === "proposed";
-    return [
-      transaction(
-        isProposed ? `Withdraw this ${role}` : `Take this ${role} out`,
-        FOR_EVER.has(role)
-          ? `At once, and permanently. ${EFFECTS[role]}`
-          : isProposed
-            ? "Nobody can admit it any more. It may be proposed again, and waits the whole delay then."
-            : `At once; to come back it has to be proposed, and waits the whole delay. ${EFFECTS[role]}`,
-        data,
-      ),
-    ];
-  }
-
   return async (): Promise<Enclaves> => {
     try {
       const header = await chain.header("latest");
@@ -122,7 +105,7 @@ export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SE
           ...{ role: one.role, subject: shownSubject(one.subject), standing: one.standing },
           withdrawable_until: one.standing === "proposed" ? time(one.admissibleAt) : null,
           expires_at: one.standing === "proposed" ? time(one.expiresAt) : null,
-          instructions: instructionsFor(one),
+          instructions: instructionsFor(one, transaction),
         })),
         at: new Date(now * 1000).toISOString(),
         owner: asAddress(owner) === undefined ? null : checksumAddress(asAddress(owner)!),
@@ -138,6 +121,26 @@ export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SE
       throw new DashboardError("CHAIN_UNAVAILABLE", undefined, { cause: error });
     }
   };
+}
+
+function instructionsFor(
+  { role, subject, standing }: Known,
+  transaction: (title: string, effect: string, data: string) => Instruction,
+): Instruction[] {
+  if (standing !== "proposed" && standing !== "admitted") return [];
+  const data = POOL.encodeFunctionData(TAKE_OUT[role], [subject]);
+  const isProposed = standing === "proposed";
+  return [
+    transaction(
+      isProposed ? `Withdraw this ${role}` : `Take this ${role} out`,
+      FOR_EVER.has(role)
+        ? `At once, and permanently. ${EFFECTS[role]}`
+        : isProposed
+          ? "Nobody can admit it any more. It may be proposed again, and waits the whole delay then."
+          : `At once; to come back it has to be proposed, and waits the whole delay. ${EFFECTS[role]}`,
+      data,
+    ),
+  ];
 }
 
 const EFFECTS: Readonly<Record<Role, string>> = {

@@ -9,16 +9,16 @@ import type { Book, Facts } from "./requests.ts";
 import { progressFrom, NOTHING_SEEN } from "./fold/progress.ts";
 import { toFacts, type ChainWords } from "./fold/to-facts.ts";
 import { spellAlt } from "./chains/alt-keys.ts";
-import { createAltFollower, type FollowedAltchain } from "./chains/alt-follower.ts";
-import { createAttestations, type Attested } from "./chains/attestations.ts";
+import { AltFollower, type FollowedAltchain } from "./chains/alt-follower.ts";
+import { Attestations, type Attested } from "./chains/attestations.ts";
 import type { AttesterClient } from "./chains/attester-client.ts";
-import { createChainFollower, type FollowedChain } from "./chains/chain-follower.ts";
+import { ChainFollower, type FollowedChain } from "./chains/chain-follower.ts";
 import { addressIn, likeness, type Key } from "./chains/events.ts";
 import type { BridgeFacts, Burn } from "./fold/facts.ts";
-import { createLedger, type Block } from "./chains/ledger.ts";
-import { createAnswersByState } from "./answers-by-state.ts";
+import { Ledger, type Block } from "./chains/ledger.ts";
+import { createAnswersByState, type AnswersByState } from "./answers-by-state.ts";
 import { requestFacts, watchedFrom, type EvmView, type Views } from "./fold/request-facts.ts";
-import { createWatched } from "./chains/watched.ts";
+import { Watched } from "./chains/watched.ts";
 
 export interface BookChain extends FollowedChain {
   readonly confirmations: number;
@@ -40,94 +40,143 @@ export interface Remark {
   readonly sign?: Facts["sign"];
 }
 
-export type WatchingBook = ReturnType<typeof createBook>;
+export class WatchingBook implements Book {
+  readonly #options: BookOptions;
+  readonly #logger: Logger;
+  readonly #watched = new Watched();
+  readonly #records = new Map<string, BridgeRecord>();
+  readonly #remarks = new Map<string, Remark>();
+  readonly #listeners = new Set<(bridgeId: string) => void>();
+  #changes = 0;
+  readonly #views: Views;
+  readonly #followers: readonly (ChainFollower | AltFollower)[];
+  readonly #words: readonly ChainWords[];
+  readonly #byState: AnswersByState;
+  readonly #attestations: Attestations | undefined;
 
-export function createBook(options: BookOptions, logger: Logger) {
-  const { chains, altchain, attester, timeoutSecs, bridgingSecs } = options;
-  const watched = createWatched();
-  const records = new Map<string, BridgeRecord>();
-  const remarks = new Map<string, Remark>();
-  const listeners = new Set<(bridgeId: string) => void>();
-
-  const tell = (bridgeId: string): void => {
-    for (const listener of listeners) listener(bridgeId);
-  };
-  let changes = 0;
-  const tellOf = (keys: Iterable<Key>): void => {
-    changes += 1;
-    const ids = new Set<string>();
-    for (const key of keys) for (const id of watched.ownersOf(key)) ids.add(id);
-    for (const id of ids) tell(id);
-  };
-
-  const followed = chains.map((one) => {
-    const ledger = createLedger({
-      confirmations: one.confirmations,
-      isKept: (key, event) => watched.keeps(one.where, key, event),
-      onChange: tellOf,
+  constructor(options: BookOptions, logger: Logger) {
+    this.#options = options;
+    this.#logger = logger;
+    const followed = options.chains.map((one) => {
+      const ledger = new Ledger({
+        confirmations: one.confirmations,
+        isKept: (key, event) => this.#watched.keeps(one.where, key, event),
+        onChange: (keys) => this.#tellOf(keys),
+      });
+      const view: EvmView = {
+        ...{ name: one.name, chainId: one.chain.chainId, isHome: one.where === "home", ledger },
+        spell: addressIn,
+        domain: one.contracts.cctp?.domain,
+      };
+      return { view, follower: new ChainFollower(one, this.#watched, ledger, this.#logger) };
     });
-    const view: EvmView = {
-      ...{ name: one.name, chainId: one.chain.chainId, isHome: one.where === "home", ledger },
-      spell: addressIn,
-      domain: one.contracts.cctp?.domain,
-    };
-    return { view, follower: createChainFollower(one, watched, ledger, logger) };
-  });
-  const alt = altchain && followAlt(altchain);
-  const views: Views = { evm: followed.map(({ view }) => view), alt: alt?.view };
-  const followers = [
-    ...followed.map(({ follower }) => follower),
-    ...(alt === undefined ? [] : [alt.follower]),
-  ];
-  const words: readonly ChainWords[] = [
-    ...chains.map(({ name, chain, confirmations, blockSecs }) => ({
-      ...{ name, chainId: chain.chainId, confirmations, blockSecs },
-    })),
-    ...(altchain === undefined ? [] : [{ ...altchain, chainId: undefined }]),
-  ];
-
-  function followAlt({ confirmations, ...chain }: NonNullable<typeof altchain>) {
-    const ledger = createLedger({
-      ...{ confirmations, onChange: tellOf },
-      isKept: (key, event) => watched.keeps("alt", key, event),
+    const alt = options.altchain && this.#followAlt(options.altchain);
+    this.#views = { evm: followed.map(({ view }) => view), alt: alt?.view };
+    this.#followers = [
+      ...followed.map(({ follower }) => follower),
+      ...(alt === undefined ? [] : [alt.follower]),
+    ];
+    this.#words = [
+      ...options.chains.map(({ name, chain, confirmations, blockSecs }) => ({
+        ...{ name, chainId: chain.chainId, confirmations, blockSecs },
+      })),
+      ...(options.altchain === undefined ? [] : [{ ...options.altchain, chainId: undefined }]),
+    ];
+    this.#byState = createAnswersByState(() =>
+      [this.#changes, ...this.#followers.map(({ ledger }) => ledger.tip()?.hash ?? "")].join(" "),
+    );
+    this.#watched.onEnd((key) => {
+      this.#changes += 1;
+      for (const { ledger } of this.#followers) ledger.drop(key);
     });
-    const view = { name: chain.name, mint: chain.token.mint, ledger, spell: spellAlt, domain: chain.domain };
-    return { view, follower: createAltFollower(chain, watched, ledger, logger) };
+    this.#attestations =
+      options.attester &&
+      new Attestations(options.attester.client, logger, {
+        pollIntervalMs: options.attester.pollIntervalMs,
+        wanted: () => this.active().flatMap((id) => unfinished(this.factsOf(id))),
+        headOf: (chain) => this.#headOf(chain)?.number,
+        onChange: ({ burner, recipient }) => this.#tellOf([burner, recipient]),
+      });
   }
 
-  const byState = createAnswersByState(() =>
-    [changes, ...followers.map(({ ledger }) => ledger.tip()?.hash ?? "")].join(" "),
-  );
+  progressOf(record: BridgeRecord) {
+    const facts = this.factsOf(record.id);
+    const now = Math.floor(Date.now() / 1000);
+    const settings = {
+      timeoutSecs: this.#options.timeoutSecs,
+      bridgingSecs: this.#options.bridgingSecs,
+      now,
+    };
+    if (facts === undefined) return progressFrom(record, NOTHING_SEEN, settings);
+    return progressFrom(record, toFacts(record, facts, this.#besideOf(record.id)), settings);
+  }
 
-  watched.onEnd((key) => {
-    changes += 1;
-    for (const { ledger } of followers) ledger.drop(key);
-  });
+  onChange(listener: (bridgeId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
 
-  const headOf = (chain: string): Block | undefined =>
-    followers.find(({ name }) => name === chain)?.ledger.tip();
+  isComplete(bridgeId: string): boolean {
+    return (
+      this.#records.has(bridgeId) &&
+      this.#followers.every(
+        (one) => one.passing.syncedAt() !== undefined && !one.passing.isAway() && !one.isWaiting(bridgeId),
+      )
+    );
+  }
 
-  const attestations =
-    attester &&
-    createAttestations(attester.client, logger, {
-      pollIntervalMs: attester.pollIntervalMs,
-      wanted: () => active().flatMap((id) => unfinished(factsOf(id))),
-      headOf: (chain) => headOf(chain)?.number,
-      onChange: ({ burner, recipient }) => tellOf([burner, recipient]),
-    });
+  heads() {
+    return Object.fromEntries(
+      this.#followers.flatMap(({ name, ledger }) => {
+        const height = ledger.finalHeight();
+        return height === undefined ? [] : [[name, height]];
+      }),
+    );
+  }
 
-  function factsOf(bridgeId: string): BridgeFacts | undefined {
-    const record = records.get(bridgeId);
-    return record && byState.of(`facts ${bridgeId}`, () => requestFacts(record, views));
+  unreachable() {
+    return [
+      ...this.#followers.filter(({ passing }) => passing.isAway()).map(({ name }) => name),
+      ...(this.#attestations?.isAway() === true ? ["attester"] : []),
+    ];
+  }
+
+  /** Begins to watch a request, or takes up its newer record. */
+  watch(record: BridgeRecord): void {
+    const isKnown = this.#records.has(record.id);
+    this.#records.set(record.id, record);
+    this.#changes += 1;
+    if (isKnown) this.#tell(record.id);
+    else this.#watched.add(watchedFrom(record));
+  }
+
+  unwatch(bridgeId: string): void {
+    this.#records.delete(bridgeId);
+    this.#changes += 1;
+    this.#remarks.delete(bridgeId);
+    this.#watched.remove(bridgeId);
+  }
+
+  recordOf(bridgeId: string): BridgeRecord | undefined {
+    return this.#records.get(bridgeId);
+  }
+
+  records(): Iterable<BridgeRecord> {
+    return this.#records.values();
+  }
+
+  factsOf(bridgeId: string): BridgeFacts | undefined {
+    const record = this.#records.get(bridgeId);
+    return record && this.#byState.of(`facts ${bridgeId}`, () => requestFacts(record, this.#views));
   }
 
   /** Requests that hold money or have some under way. */
-  function active(): readonly string[] {
+  active(): readonly string[] {
     const touched = new Set<string>();
-    for (const { ledger } of followers)
-      for (const key of ledger.keys()) for (const id of watched.ownersOf(key)) touched.add(id);
+    for (const { ledger } of this.#followers)
+      for (const key of ledger.keys()) for (const id of this.#watched.ownersOf(key)) touched.add(id);
     return [...touched].filter((id) => {
-      const facts = factsOf(id);
+      const facts = this.factsOf(id);
       return facts !== undefined && (holdsMoney(facts) || undelivered(facts).length > 0);
     });
   }
@@ -136,22 +185,80 @@ export function createBook(options: BookOptions, logger: Logger) {
    * Burns that are alike are told apart by their nonces alone, and which of them is delivered may be known only by
    * those. The first of them that is not delivered has the first attestation whose nonce is not used.
    */
-  function attestationOf(burn: Burn): Attested | undefined {
-    if (burn.delivery !== undefined) return attestations?.of(burn);
+  attestationOf(burn: Burn): Attested | undefined {
+    if (burn.delivery !== undefined) return this.#attestations?.of(burn);
     const name = likeness(burn);
-    return byState.of(`attested ${name}`, () => attestedAlike(burn, name)).get(burn.id);
+    return this.#byState.of(`attested ${name}`, () => this.#attestedAlike(burn, name)).get(burn.id);
+  }
+
+  /** The newest block that is looked at; undefined while its node is away. */
+  tipOf(chain: string): Block | undefined {
+    const follower = this.#followers.find(({ name }) => name === chain);
+    return follower === undefined || follower.passing.isAway() ? undefined : follower.ledger.tip();
+  }
+
+  /** What it leaves out stays as it was said. */
+  remark(bridgeId: string, remark: Remark): void {
+    const before = this.#remarks.get(bridgeId) ?? {};
+    const after = { ...before, ...remark };
+    if (isDeepStrictEqual(before, after) || !this.#records.has(bridgeId)) return;
+    this.#remarks.set(bridgeId, after);
+    this.#tell(bridgeId);
+  }
+
+  start(): void {
+    for (const { passing } of this.#followers) passing.start();
+    this.#attestations?.passing.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(
+      [...this.#followers, ...(this.#attestations === undefined ? [] : [this.#attestations])].map(
+        ({ passing }) => passing.stop(),
+      ),
+    );
+  }
+
+  /** One pass over every chain, then over the attester. */
+  async sync(): Promise<void> {
+    await Promise.all(this.#followers.map(({ passing }) => passing.sync()));
+    await this.#attestations?.passing.sync();
+  }
+
+  #tell(bridgeId: string): void {
+    for (const listener of this.#listeners) listener(bridgeId);
+  }
+
+  #tellOf(keys: Iterable<Key>): void {
+    this.#changes += 1;
+    const ids = new Set<string>();
+    for (const key of keys) for (const id of this.#watched.ownersOf(key)) ids.add(id);
+    for (const id of ids) this.#tell(id);
+  }
+
+  #followAlt({ confirmations, ...chain }: NonNullable<BookOptions["altchain"]>) {
+    const ledger = new Ledger({
+      ...{ confirmations, onChange: (keys) => this.#tellOf(keys) },
+      isKept: (key, event) => this.#watched.keeps("alt", key, event),
+    });
+    const view = { name: chain.name, mint: chain.token.mint, ledger, spell: spellAlt, domain: chain.domain };
+    return { view, follower: new AltFollower(chain, this.#watched, ledger, this.#logger) };
+  }
+
+  #headOf(chain: string): Block | undefined {
+    return this.#followers.find(({ name }) => name === chain)?.ledger.tip();
   }
 
   /** Of all that are like this one, and are not delivered. */
-  function attestedAlike(burn: Burn, name: string): ReadonlyMap<string, Attested | undefined> {
-    const owners = new Set([burn.burner, burn.recipient].flatMap((key) => watched.ownersOf(key)));
+  #attestedAlike(burn: Burn, name: string): ReadonlyMap<string, Attested | undefined> {
+    const owners = new Set([burn.burner, burn.recipient].flatMap((key) => this.#watched.ownersOf(key)));
     const like = [...owners]
-      .flatMap((id) => burnsOf(factsOf(id)))
+      .flatMap((id) => burnsOf(this.factsOf(id)))
       .filter((other) => likeness(other) === name);
     const alike = [...new Map(like.map((one) => [one.id, one])).values()];
     const waiting = alike.filter(({ delivery }) => delivery === undefined);
     const used = new Set(alike.map(({ delivery }) => delivery?.nonce));
-    const found = alike.map((one) => attestations?.of(one));
+    const found = alike.map((one) => this.#attestations?.of(one));
     const unused =
       alike.length < 2
         ? found
@@ -159,97 +266,14 @@ export function createBook(options: BookOptions, logger: Logger) {
     return new Map(waiting.map(({ id }, at) => [id, unused[at]]));
   }
 
-  const book: Book = {
-    progressOf(record) {
-      const facts = factsOf(record.id);
-      const now = Math.floor(Date.now() / 1000);
-      const settings = { timeoutSecs, bridgingSecs, now };
-      if (facts === undefined) return progressFrom(record, NOTHING_SEEN, settings);
-      return progressFrom(record, toFacts(record, facts, besideOf(record.id)), settings);
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    isComplete,
-    heads: () =>
-      Object.fromEntries(
-        followers.flatMap(({ name, ledger }) => {
-          const height = ledger.finalHeight();
-          return height === undefined ? [] : [[name, height]];
-        }),
-      ),
-    unreachable: () => [
-      ...followers.filter((one) => one.isAway()).map(({ name }) => name),
-      ...(attestations?.isAway() === true ? ["attester"] : []),
-    ],
-  };
-
-  function besideOf(bridgeId: string) {
-    const remark = remarks.get(bridgeId);
+  #besideOf(bridgeId: string) {
+    const remark = this.#remarks.get(bridgeId);
     return {
-      ...{ chains: words, attestationOf },
+      ...{ chains: this.#words, attestationOf: (burn: Burn) => this.attestationOf(burn) },
       ...{ waits: remark?.waits ?? {}, sign: remark?.sign },
-      isComplete: isComplete(bridgeId),
+      isComplete: this.isComplete(bridgeId),
     };
   }
-
-  function isComplete(bridgeId: string): boolean {
-    return (
-      records.has(bridgeId) &&
-      followers.every((one) => one.syncedAt() !== undefined && !one.isAway() && !one.isWaiting(bridgeId))
-    );
-  }
-
-  return {
-    ...book,
-    /** Begins to watch a request, or takes up its newer record. */
-    watch(record: BridgeRecord): void {
-      const isKnown = records.has(record.id);
-      records.set(record.id, record);
-      changes += 1;
-      if (isKnown) tell(record.id);
-      else watched.add(watchedFrom(record));
-    },
-    unwatch(bridgeId: string): void {
-      records.delete(bridgeId);
-      changes += 1;
-      remarks.delete(bridgeId);
-      watched.remove(bridgeId);
-    },
-    recordOf: (bridgeId: string): BridgeRecord | undefined => records.get(bridgeId),
-    records: (): Iterable<BridgeRecord> => records.values(),
-    factsOf,
-    active,
-    attestationOf,
-    /** The newest block that is looked at; undefined while its node is away. */
-    tipOf(chain: string): Block | undefined {
-      const follower = followers.find(({ name }) => name === chain);
-      return follower === undefined || follower.isAway() ? undefined : follower.ledger.tip();
-    },
-    /** What it leaves out stays as it was said. */
-    remark(bridgeId: string, remark: Remark): void {
-      const before = remarks.get(bridgeId) ?? {};
-      const after = { ...before, ...remark };
-      if (isDeepStrictEqual(before, after) || !records.has(bridgeId)) return;
-      remarks.set(bridgeId, after);
-      tell(bridgeId);
-    },
-    start(): void {
-      for (const one of followers) one.start();
-      attestations?.start();
-    },
-    async stop(): Promise<void> {
-      await Promise.all(
-        [...followers, ...(attestations === undefined ? [] : [attestations])].map((one) => one.stop()),
-      );
-    },
-    /** One pass over every chain, then over the attester. */
-    async sync(): Promise<void> {
-      await Promise.all(followers.map((one) => one.sync()));
-      await attestations?.sync();
-    },
-  };
 }
 
 function burnsOf(facts: BridgeFacts | undefined): readonly Burn[] {

@@ -1,7 +1,7 @@
 /** The bridge relay as a program of its own, beside the proxies of its instance: it opens the store that they share, and listens for nobody but its operator. */
 import { createChain } from "../base/chain/provider.ts";
 import { startOperations } from "../base/http/operations.ts";
-import { createLeaseKeeper } from "../base/lease-keeper.ts";
+import { LeaseKeeper } from "../base/lease-keeper.ts";
 import type { Logger } from "../base/logging.ts";
 import { openExistingStores } from "../base/open-stores.ts";
 import { runProgram } from "../base/program.ts";
@@ -20,7 +20,7 @@ async function start(config: RelayConfig, logger: Logger): Promise<() => Promise
   const chain = createChain(config.rpcUrl, BigInt(config.chainId), { signal: leaving.signal });
   const opened = await openExistingStores(config, logger);
   const { stores } = opened;
-  const keeper = createLeaseKeeper(stores.relayLease, {
+  const keeper = new LeaseKeeper(stores.relayLease, {
     leaseMs: LEASE_MS,
     onChange(fence) {
       if (fence === undefined) logger.warn("another relay acts, or none that we know of");

@@ -9,7 +9,7 @@ import { HOME_CHAIN, type BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
 import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { createAttesterClient } from "./chains/attester-client.ts";
-import { createBook, type BookChain, type BookOptions, type WatchingBook } from "./chain-book.ts";
+import { WatchingBook, type BookChain, type BookOptions } from "./chain-book.ts";
 import { keyOf, type Key } from "./chains/events.ts";
 import type { WatchedCctp } from "./chains/logs-seen.ts";
 
@@ -38,8 +38,12 @@ const POLLS_A_BLOCK = 3;
 const LONGEST_POLL_MS = 5_000;
 
 /** Watches, too, until `stop`. */
-export async function openBook({ store, logger, ...parts }: OpenBookParts): Promise<WatchingBook> {
-  const book = createBook(bookOptions(parts), logger);
+export async function openBook({
+  store,
+  logger,
+  ...parts
+}: OpenBookParts): Promise<{ readonly book: WatchingBook; stop(): Promise<void> }> {
+  const book = new WatchingBook(bookOptions(parts), logger);
   const take = (record: BridgeRecord): void => {
     if (record.closedAt === undefined) book.watch(record);
     else book.unwatch(record.id);
@@ -49,7 +53,7 @@ export async function openBook({ store, logger, ...parts }: OpenBookParts): Prom
   for await (const page of store.open()) for (const record of page) book.watch(record);
   book.start();
   return {
-    ...book,
+    book,
     async stop() {
       stopFollowing();
       await book.stop();

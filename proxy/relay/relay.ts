@@ -15,17 +15,18 @@ import { createGasWallet } from "../base/chain/gas-wallet.ts";
 import { createChain, type Chain } from "../base/chain/provider.ts";
 import type { Logger } from "../base/logging.ts";
 import { HOME_CHAIN } from "../base/store/bridge-records.ts";
+import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { InstanceStores } from "../base/store/instance.ts";
 import type { Fence } from "../base/store/lease.ts";
 import { createAttesterClient } from "./chains/attester-client.ts";
 import type { WatchingBook } from "./chain-book.ts";
 import { startClosing } from "./closing.ts";
 import { createBurnDesk, type OpenBurnDesk } from "./desk/burn-desk.ts";
-import { createChainSender } from "./desk/chain-sender.ts";
+import { ChainSender } from "./desk/chain-sender.ts";
 import { gasLeft } from "./desk/gas-left.ts";
 import type { FeesInForce } from "./desk/sweep-fees.ts";
 import type { StepOf } from "./desk/steps.ts";
-import { createWorker, type FarChain } from "./desk/worker.ts";
+import { Worker, type FarChain } from "./desk/worker.ts";
 import { createBridgeFigures } from "./figures.ts";
 import type { createRelayMetrics } from "./metrics.ts";
 import { Offering } from "./offering.ts";
@@ -64,10 +65,11 @@ const EXCHANGE = "perpvenue";
 export async function startRelay(parts: RelayParts): Promise<Relay> {
   const { settings, stores, chain, fence, metrics, logger, now } = parts;
   const { blockSecs } = settings.home;
-  const book = await openBook({
+  const watching = await openBook({
     ...{ settings, store: stores.bridges, logger: logger.child({ part: "book" }) },
     home: { chain, confirmations: parts.confirmations, blockSecs, pollIntervalMs: pollOf(blockSecs) },
   });
+  const { book } = watching;
   const telling = startTelling({
     ...{ book, store: stores.relay, statusOf: statusView(settings), fence, now },
     logger: logger.child({ part: "telling" }),
@@ -76,7 +78,7 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
     if (closedAt === undefined) return;
     telling.forget(id).catch((error: unknown) => logger.warn({ err: error }, "a closed request was kept"));
   });
-  const worker = createWorker({
+  const worker = new Worker({
     ...{ book, now, logger, pollIntervalMs: parts.pollIntervalMs },
     attester: createAttesterClient({ url: settings.attesterUrl }),
     hasLease: () => fence() !== undefined,
@@ -97,7 +99,7 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
     ...{ line: worker.errands, store: stores.relay, fence, tip: () => book.tipOf(HOME_CHAIN) },
     logger: logger.child({ part: "offering" }),
   });
-  const desk = await openDesk(parts, book, worker.attesterFees);
+  const desk = await openDesk(parts, book, (...asked) => worker.attesterFees(...asked));
   const signatures =
     desk &&
     startSignatures({
@@ -110,17 +112,7 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
   });
   const figures = createBridgeFigures({
     ...{ store: stores.bridges, book, now, count: metrics.count },
-    onChange(listener) {
-      const stopStore = stores.bridges.follow(listener);
-      const stopBook = book.onChange((id) => {
-        const record = book.recordOf(id);
-        if (record !== undefined) listener(record);
-      });
-      return () => {
-        stopStore();
-        stopBook();
-      };
-    },
+    onChange: (listener) => followBoth(stores.bridges, book, listener),
   });
   await figures.start();
   metrics.observe(() => figures.snapshot());
@@ -138,8 +130,25 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
       figures.stop();
       stopForgetting();
       await Promise.all([worker.stop(), signatures?.stop(), desk?.stop(), telling.stop(), offering.idle()]);
-      await book.stop();
+      await watching.stop();
     },
+  };
+}
+
+/** Of what the store says of a request, and of what the chains say. The result ends it. */
+function followBoth(
+  store: Pick<InstanceStores["bridges"], "follow">,
+  book: Pick<WatchingBook, "onChange" | "recordOf">,
+  listener: (record: BridgeRecord) => void,
+): () => void {
+  const stopStore = store.follow(listener);
+  const stopBook = book.onChange((id) => {
+    const record = book.recordOf(id);
+    if (record !== undefined) listener(record);
+  });
+  return () => {
+    stopStore();
+    stopBook();
   };
 }
 
@@ -182,7 +191,7 @@ async function openFar(
 ): Promise<FarChain> {
   const chain = createChain(rpcUrl, BigInt(chainId));
   const wallet = createGasWallet(await loadSecret(senderKeyFile), chain.chainId);
-  const sender = createChainSender({
+  const sender = new ChainSender({
     ...{ chain, wallet, now, logger: logger.child({ chain: name }) },
     ...{ stuckAfterMs: STUCK_AFTER_MS, maxFeePerGas: MAX_FEE_PER_GAS },
   });

@@ -2,7 +2,7 @@
 // depends on it: tickets and signed transactions are other tables, which neither command opens.
 import { pino } from "pino";
 import { ChainUnreachable } from "../../proxy/base/chain/json-rpc.ts";
-import { createPool, type Pool } from "../../proxy/base/chain/pool.ts";
+import { Pool } from "../../proxy/base/chain/pool.ts";
 import { createChain, type Chain } from "../../proxy/base/chain/provider.ts";
 import { checkIndex, type IndexReport } from "../../proxy/api/merkle/index-check.ts";
 import { rebuildIndex, type RebuildProgress } from "../../proxy/api/merkle/index-rebuild.ts";
@@ -90,7 +90,7 @@ export async function chainOf(
   const chain = createChain(rpc, BigInt(chainId));
   if (!(await chain.isConfiguredChain()))
     throw new UsageError(`the node serves another chain than ${String(chainId)}`);
-  return { chain, pool: createPool(chain, address), source: { chainId, pool: address, deploymentBlock } };
+  return { chain, pool: new Pool(chain, address), source: { chainId, pool: address, deploymentBlock } };
 }
 
 function shown(

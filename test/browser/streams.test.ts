@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
 import type { Page } from "playwright-core";
 import { eventsRoutes } from "../../proxy/api/events/events.routes.ts";
-import { createHub, type Hub } from "../../proxy/api/events/hub.ts";
+import { Hub } from "../../proxy/api/events/hub.ts";
 import { startEdge, type Edge } from "../contract/http/edge.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { Money } from "../support/money.ts";
@@ -39,7 +39,7 @@ describe("event stream in a browser", function () {
     money = await Money.start();
     await money.run();
     await money.reaches(await money.accept(await money.deposit()), "confirmed");
-    hub = createHub(money.indexer, money.data, money.tickets, {
+    hub = new Hub(money.indexer, money.data, money.tickets, {
       ...{ chainId: money.anvil.chainId, pool: money.pool.address, now: Date.now },
     });
     const limits: { edge?: Edge } = {};

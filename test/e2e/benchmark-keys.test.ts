@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
-import { createPool } from "../../proxy/base/chain/pool.ts";
+import { Pool } from "../../proxy/base/chain/pool.ts";
 import { createChain } from "../../proxy/base/chain/provider.ts";
 import { writeTrapdoorKeys } from "../../scripts/lab/bench/trapdoor/keys.ts";
 import { openSimulator } from "../../scripts/lab/bench/trapdoor/simulator.ts";
@@ -76,7 +76,7 @@ describe("a stack with the benchmarks' keys", function () {
 
   it("has them in the pool and in /info, and runs an enclave that measures as another than the usual one", async () => {
     const hashes = await keyHashesIn(keys);
-    const pool = createPool(createChain(entry.chain_rpc, BigInt(entry.chain_id)), asAddress(entry.pool)!);
+    const pool = new Pool(createChain(entry.chain_rpc, BigInt(entry.chain_id)), asAddress(entry.pool)!);
     const { circuits } = await client.info();
     for (const kind of KIND_NAMES) {
       assert.equal(await pool.verifyingKeyHash(kind), hashes[kind]);

@@ -1,6 +1,6 @@
 // Bridge requests and their settings for tests: terms as the service makes them, of keys that are nobody's.
 import { bridgeSettingsOf, type BridgeSettings } from "../../proxy/base/bridge/bridge.settings.ts";
-import { createTerms, type Planned } from "../../proxy/api/bridge/terms.ts";
+import { Terms, type Planned } from "../../proxy/api/bridge/terms.ts";
 import type { BridgeRecord } from "../../proxy/base/store/bridge-records.ts";
 import { mustField, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Receiver } from "../../shared/protocol/host/forwarders.ts";
@@ -75,7 +75,7 @@ export const madeReceiver = (n: number): Receiver => ({
   ciphertext: new Uint8Array(53).fill(n % 256),
 });
 
-const terms = createTerms(bridgeSettings(), BRIDGE_POOL);
+const terms = new Terms(bridgeSettings(), BRIDGE_POOL);
 const PLANS = {
   "from-evm": (n: number) => terms.fromEvm(BRIDGE_USDC, madeReceiver(n), madeAddress(n)),
   "from-altchain": (n: number): Planned => ({

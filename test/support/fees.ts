@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFees, type FeeParts, type Fees } from "../../proxy/api/fees/fee-rules.ts";
+import { Fees, type FeeParts } from "../../proxy/api/fees/fee-rules.ts";
 import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
 import { embeddedStores } from "../../proxy/base/store/instance.ts";
 
@@ -19,7 +19,7 @@ export function temporaryDatabase(): Database {
 
 /** By default nothing is asked, and no price is known. Nothing is promised before `refresh`. */
 export function testFees(parts: Pick<FeeParts, "assets"> & Partial<FeeParts>): Fees {
-  return createFees({
+  return new Fees({
     serviceFee: undefined,
     feeSchedule: [],
     minimums: [],

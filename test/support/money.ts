@@ -14,7 +14,7 @@ import { committedKeyHashes, deployTestUsdc } from "../../scripts/deploy/pool.ts
 import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { authorize, depositDraft, type Draft, seal, type Setting, signalsOf, spendDraft } from "./drafts.ts";
 import { type Attester, attester, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
-import { createPool, type Pool } from "../../proxy/base/chain/pool.ts";
+import { Pool } from "../../proxy/base/chain/pool.ts";
 import { createChain, type Chain } from "../../proxy/base/chain/provider.ts";
 import { recoverSigner } from "../../proxy/base/chain/recovery.ts";
 import { createTokens, type Tokens } from "../../proxy/base/chain/token.ts";
@@ -24,7 +24,7 @@ import { EnclaveUnreachable, type EnclaveLink } from "../../proxy/api/enclave-li
 import type { Owner } from "../../proxy/base/http/state.ts";
 import type { Logger } from "../../proxy/base/logging.ts";
 import { createMetrics, type Metrics } from "../../proxy/base/observe/metrics.ts";
-import { createIndexer, type Indexer } from "../../proxy/api/merkle/indexer.ts";
+import { Indexer } from "../../proxy/api/merkle/indexer.ts";
 import type { ChainDataStore, StoredRoot } from "../../proxy/base/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
@@ -33,11 +33,7 @@ import type { TicketStore } from "../../proxy/base/store/ticket-store.ts";
 import type { TicketRecord } from "../../proxy/base/store/tickets.ts";
 import type { Errands } from "../../proxy/base/chain/errands.ts";
 import { createGasWallet } from "../../proxy/base/chain/gas-wallet.ts";
-import {
-  createSequencer,
-  type Sequencer,
-  type SequencerOptions,
-} from "../../proxy/api/sequencer/sequencer.ts";
+import { Sequencer, type SequencerOptions } from "../../proxy/api/sequencer/sequencer.ts";
 import { logAccepted } from "../../proxy/api/sequencer/reporting.ts";
 import { createEarlier, type Earlier } from "../../proxy/api/payments/earlier.ts";
 import { enqueue, type QueueParts } from "../../proxy/api/payments/payments.service.ts";
@@ -251,7 +247,7 @@ export class Money {
     this.usdc = usdc;
     this.usdcAddress = asAddress(usdc.target)!;
     this.chain = createChain(wire.url, BigInt(anvil.chainId));
-    this.pool = createPool(this.chain, poolAddress);
+    this.pool = new Pool(this.chain, poolAddress);
     this.home = this.pool.home;
     this.tokens = createTokens(this.chain);
     this.link = new SigningLink(attester(1), keyHashes);
@@ -313,7 +309,7 @@ export class Money {
     const data = openChainDataStore(database);
     const stores = embeddedStores(database);
     const { lease, tickets: store } = stores;
-    const indexer = createIndexer(this.chain, this.pool, data, SILENT, {
+    const indexer = new Indexer(this.chain, this.pool, data, SILENT, {
       deploymentBlock: this.deploymentBlock,
       pollIntervalMs: 40,
     });
@@ -321,7 +317,7 @@ export class Money {
       tipNumber: () => data.tip()?.number,
       blockedBy: (kind) => this.sequencer.blockedBy(kind),
     });
-    const sequencer = createSequencer(
+    const sequencer = new Sequencer(
       {
         chain: this.chain,
         pool: this.pool,

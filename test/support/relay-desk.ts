@@ -9,6 +9,8 @@ import { startSignatures } from "../../proxy/relay/signatures.ts";
 import { statusView } from "../../proxy/relay/status.ts";
 import { startTelling } from "../../proxy/relay/telling.ts";
 import { until } from "./until.ts";
+import type { WatchingBook } from "../../proxy/relay/chain-book.ts";
+import { overriding } from "./overriding.ts";
 
 export interface RelayDeskParts {
   readonly stores: Pick<InstanceStores, "bridges" | "relay" | "relayLease">;
@@ -19,6 +21,8 @@ export interface RelayDeskParts {
 }
 
 /** Resolves once it has said how it stands. */
+type WatchedBook = Book & Pick<WatchingBook, "records">;
+
 export async function startRelayDesk({ stores, book, settings, now, desk }: RelayDeskParts) {
   const held = await stores.relayLease.take("test", 3_600_000);
   const fence = () => held;
@@ -29,7 +33,7 @@ export async function startRelayDesk({ stores, book, settings, now, desk }: Rela
   });
   const logger = createLogger("silent");
   const telling = startTelling({
-    ...{ book: { ...book, records: () => records.values() }, store: stores.relay },
+    ...{ book: overriding(book as WatchedBook, { records: () => records.values() }), store: stores.relay },
     ...{ statusOf: statusView(settings), fence, now, logger, everyMs: 5 },
   });
   const signatures =

@@ -6,8 +6,8 @@
 import { Contract, JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { createChain } from "../../proxy/base/chain/provider.ts";
 import { createConcurrencyLimit } from "../../proxy/base/chain/concurrency-limit.ts";
-import { createVenue, type Venue } from "../../proxy/api/swap/venue.ts";
-import { createSwapQuotes, type SwapQuotes } from "../../proxy/api/swap/swap.service.ts";
+import { UniswapVenue, type Venue } from "../../proxy/api/swap/venue.ts";
+import { SwapQuotes } from "../../proxy/api/swap/swap.service.ts";
 import { deployContract } from "../../scripts/deploy/pool.ts";
 import {
   createUniswapPool,
@@ -69,8 +69,8 @@ export class SwapStage {
       ...({ asset, operation: "swap", flat: 0n, usd: undefined, bps: SERVICE_BPS } as const),
     }));
     const chain = createChain(anvil.url, BigInt(anvil.chainId));
-    this.venue = createVenue(uniswap, chain, createConcurrencyLimit(16, 2_000));
-    this.quotes = createSwapQuotes({
+    this.venue = new UniswapVenue(uniswap, chain, createConcurrencyLimit(16, 2_000));
+    this.quotes = new SwapQuotes({
       chain,
       pool: {
         isAsset: async (asset) => !this.pool.delisted.has(asset),

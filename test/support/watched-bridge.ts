@@ -1,6 +1,6 @@
 // A book of two real chains with the real forwarders and CCTP's stand-in: what tests of the watching start from.
 import { createChain, type Chain } from "../../proxy/base/chain/provider.ts";
-import { createBook, type BookChain, type WatchingBook } from "../../proxy/relay/chain-book.ts";
+import { WatchingBook, type BookChain } from "../../proxy/relay/chain-book.ts";
 import { keyOf } from "../../proxy/relay/chains/events.ts";
 import { createLogger } from "../../proxy/base/logging.ts";
 import type { BridgeRecord } from "../../proxy/base/store/bridge-records.ts";
@@ -77,7 +77,7 @@ export class WatchedBridge {
         },
       },
     }));
-    const book = createBook(
+    const book = new WatchingBook(
       {
         ...{ chains, timeoutSecs: 86_400, bridgingSecs: 60 },
         ...(client === undefined ? {} : { attester: { client, pollIntervalMs: 20 } }),

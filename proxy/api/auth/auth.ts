@@ -54,50 +54,101 @@ export interface Auth {
   ): Promise<{ readonly token: string; readonly exp: number } | undefined>;
 }
 
-export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, onFault }: AuthParts): Auth {
-  const developers = new Developers(store, now);
+class KeyAuth implements Auth {
+  readonly #parts: AuthParts;
+  readonly #now: () => number;
+  readonly #developers: Developers;
   // Apart, so that a key shown as a session is not taken for one, nor the reverse.
-  const recentKeys = new RecentCallers<Caller>(MAX_RECENT, now);
-  const recentSessions = new RecentCallers<Caller>(MAX_RECENT, now);
+  readonly #recentKeys: RecentCallers<Caller>;
+  readonly #recentSessions: RecentCallers<Caller>;
+
+  constructor(parts: AuthParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
+    this.#developers = new Developers(parts.store, this.#now);
+    this.#recentKeys = new RecentCallers<Caller>(MAX_RECENT, this.#now);
+    this.#recentSessions = new RecentCallers<Caller>(MAX_RECENT, this.#now);
+  }
+
+  apiKey(untrusted: string) {
+    return this.#recentKeys.get(untrusted) ?? this.#apiKey(untrusted);
+  }
+
+  session(untrusted: string) {
+    return this.#recentSessions.get(untrusted) ?? this.#session(untrusted);
+  }
+
+  origins() {
+    return this.#developers.origins();
+  }
+
+  // Of a disabled one too: its pages are to learn that their credential is refused, and not that their origin is.
+  async allowsOrigin(developerId: string, origin: string) {
+    const developer = await this.#knownDeveloper(developerId);
+    return developer !== undefined && letsIn(developer, origin);
+  }
+
+  async mint(
+    developerId: string,
+    sub: string,
+    perms: readonly ("read" | "write")[],
+    ttlSecs: number,
+    latestExp = Infinity,
+  ) {
+    // From the store: a token made in the moment after a revocation must carry the new epoch.
+    const developer = enabled(await this.#parts.store.developer(developerId));
+    if (developer === undefined) return undefined;
+    const exp = Math.min(Math.floor(this.#now() / 1000) + ttlSecs, latestExp);
+    const userEpoch = await this.#parts.store.userEpoch(developerId, sub);
+    const claims = { developerId, sub, perms, exp, epoch: developer.sessionEpoch, userEpoch };
+    return { token: mintSessionToken(this.#parts.keyRing, this.#parts.chainId, claims), exp };
+  }
 
   /** From memory; one just added is read, for it must not wait until memory is refreshed. */
-  const knownDeveloper = async (id: string): Promise<Developer | undefined> =>
-    (await developers.get(id)) ?? (await store.developer(id));
-  const developerOf = async (id: string): Promise<Developer | undefined> => enabled(await knownDeveloper(id));
+  async #knownDeveloper(id: string): Promise<Developer | undefined> {
+    return (await this.#developers.get(id)) ?? (await this.#parts.store.developer(id));
+  }
 
-  const apiKey = async (untrusted: string): Promise<Caller | Refusal> => {
-    const askedAt = now();
-    const key = await verifyApiKey(store, pepper, untrusted);
+  async #developerOf(id: string): Promise<Developer | undefined> {
+    return enabled(await this.#knownDeveloper(id));
+  }
+
+  async #apiKey(untrusted: string): Promise<Caller | Refusal> {
+    const askedAt = this.#now();
+    const key = await verifyApiKey(this.#parts.store, this.#parts.pepper, untrusted);
     if (key === undefined) return "INVALID_CREDENTIAL";
-    const developer = await developerOf(key.developerId);
+    const developer = await this.#developerOf(key.developerId);
     if (developer === undefined) return "INVALID_CREDENTIAL";
-    noteUse(store, key, now()).catch((error: unknown) => onFault?.(error));
+    noteUse(this.#parts.store, key, this.#now()).catch((error: unknown) => this.#parts.onFault?.(error));
     const caller: Caller = {
       principal: { kind: "api-key", developerId: developer.id, developerName: developer.name, keyId: key.id },
       developer,
       stillGood: async () => {
-        const again = await store.key(key.id);
+        const again = await this.#parts.store.key(key.id);
         if (again === undefined || again.revokedAt !== undefined) return false;
-        return (await developerOf(again.developerId)) !== undefined;
+        return (await this.#developerOf(again.developerId)) !== undefined;
       },
     };
-    recentKeys.add(untrusted, caller, askedAt);
+    this.#recentKeys.add(untrusted, caller, askedAt);
     return caller;
-  };
+  }
 
   /** Developers from memory; the user's epoch is one read of a map that the system keeps in memory. */
-  const isRevoked = async (claims: SessionClaims, developer: Developer): Promise<boolean> =>
-    claims.epoch < developer.sessionEpoch ||
-    claims.userEpoch < (await store.userEpoch(claims.developerId, claims.sub));
+  async #isRevoked(claims: SessionClaims, developer: Developer): Promise<boolean> {
+    return (
+      claims.epoch < developer.sessionEpoch ||
+      claims.userEpoch < (await this.#parts.store.userEpoch(claims.developerId, claims.sub))
+    );
+  }
 
-  const session = async (untrusted: string): Promise<Caller | Refusal> => {
-    const askedAt = now();
-    const claims = readSessionToken(keyRing, chainId, untrusted);
+  async #session(untrusted: string): Promise<Caller | Refusal> {
+    const askedAt = this.#now();
+    const claims = readSessionToken(this.#parts.keyRing, this.#parts.chainId, untrusted);
     if (claims === undefined) return "INVALID_CREDENTIAL";
-    const developer = await developerOf(claims.developerId);
+    const developer = await this.#developerOf(claims.developerId);
     // Revoked before expired: a revoked token must not be told to be exchanged as if it were merely old.
-    if (developer === undefined || (await isRevoked(claims, developer))) return "INVALID_CREDENTIAL";
-    if (now() >= claims.exp * 1000) return "SESSION_EXPIRED";
+    if (developer === undefined || (await this.#isRevoked(claims, developer))) return "INVALID_CREDENTIAL";
+    if (this.#now() >= claims.exp * 1000) return "SESSION_EXPIRED";
     const { sub, perms, exp } = claims;
     const caller: Caller = {
       principal: {
@@ -110,33 +161,17 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
       },
       developer,
       stillGood: async () => {
-        const again = enabled(await developers.get(claims.developerId));
-        return again !== undefined && !(await isRevoked(claims, again)) && now() < exp * 1000;
+        const again = enabled(await this.#developers.get(claims.developerId));
+        return again !== undefined && !(await this.#isRevoked(claims, again)) && this.#now() < exp * 1000;
       },
     };
-    recentSessions.add(untrusted, caller, askedAt, exp * 1000);
+    this.#recentSessions.add(untrusted, caller, askedAt, exp * 1000);
     return caller;
-  };
+  }
+}
 
-  return {
-    apiKey: (untrusted) => recentKeys.get(untrusted) ?? apiKey(untrusted),
-    session: (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
-    origins: () => developers.origins(),
-    // Of a disabled one too: its pages are to learn that their credential is refused, and not that their origin is.
-    allowsOrigin: async (developerId, origin) => {
-      const developer = await knownDeveloper(developerId);
-      return developer !== undefined && letsIn(developer, origin);
-    },
-    mint: async (developerId, sub, perms, ttlSecs, latestExp = Infinity) => {
-      // From the store: a token made in the moment after a revocation must carry the new epoch.
-      const developer = enabled(await store.developer(developerId));
-      if (developer === undefined) return undefined;
-      const exp = Math.min(Math.floor(now() / 1000) + ttlSecs, latestExp);
-      const userEpoch = await store.userEpoch(developerId, sub);
-      const claims = { developerId, sub, perms, exp, epoch: developer.sessionEpoch, userEpoch };
-      return { token: mintSessionToken(keyRing, chainId, claims), exp };
-    },
-  };
+export function createAuth(parts: AuthParts): Auth {
+  return new KeyAuth(parts);
 }
 
 function enabled(developer: Developer | undefined): Developer | undefined {

@@ -13,8 +13,10 @@ import type { Bridges, Made } from "./bridge.service.ts";
 export type BridgeEndpoint = "bridgeFromVenue" | "bridgeToVenue" | "bridgeFromChain" | "bridgeStatus";
 
 /** `bridges` is undefined where they are off; every endpoint is then refused already. */
-export function bridgeRoutes(bridges: Bridges | undefined): Handlers<BridgeEndpoint> {
-  const running = (): Bridges => bridges ?? refuseSwitchedOff("FEATURE_DISABLED");
+type Served = Pick<Bridges, "fromEvm" | "toOutside" | "fromAltchain" | "signed" | "status">;
+
+export function bridgeRoutes(bridges: Served | undefined): Handlers<BridgeEndpoint> {
+  const running = (): Served => bridges ?? refuseSwitchedOff("FEATURE_DISABLED");
   function show(ctx: Parameters<Handler>[0], { isNew, address }: Made): void {
     ctx.status = isNew ? 201 : 200;
     ctx.body = address;

@@ -59,43 +59,184 @@ const LOOK_MS = 100;
 /** A relay that has said nothing for so long is told of: it does so every few seconds. */
 const SILENT_MS = 30_000;
 const NO_FEES: BridgeFees = { service: 0n, developer: 0n, isCapped: false };
-
-export type Bridges = ReturnType<typeof createBridges>;
 export interface Made {
   readonly isNew: boolean;
   readonly address: BridgeAddress;
 }
 
-export function createBridges(parts: BridgesParts) {
-  const { settings, terms, view, store, relay, pool, fees, exchange, venueFees, now } = parts;
-  const { limits } = settings;
-  const watchUntil = (): number => now() + limits.watchDays * DAY_MS;
+export class Bridges {
+  readonly #parts: BridgesParts;
 
-  async function make(owner: Owner, planned: Planned): Promise<Made> {
+  constructor(parts: BridgesParts) {
+    this.#parts = parts;
+  }
+
+  async fromEvm(owner: Owner, request: BridgeInRequest): Promise<Made> {
+    const asset = request.asset === undefined ? this.#parts.terms.first : addressOf(request.asset, "asset");
+    const planned = this.#parts.terms.fromEvm(
+      asset,
+      receiverOf(request),
+      addressOf(request.refund_address, "refund_address"),
+    );
+    if (planned === undefined) throw unsupported();
+    return this.#make(owner, planned);
+  }
+
+  async toOutside(owner: Owner, request: BridgeOutRequest): Promise<Made> {
+    const refund = receiverOf(request);
+    if ("account" in request) {
+      const account = addressOf(request.account, "account");
+      const planned = this.#parts.terms.toExchange(account, refund);
+      if (planned === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+      await this.#requireAccount(account);
+      return this.#make(owner, planned);
+    }
+    const { chain_id, recipient } = request.to;
+    const planned = this.#parts.terms.toChain(chain_id, addressOf(recipient, "to.recipient"), refund);
+    if (planned === undefined)
+      throw invalidField(
+        "to.chain_id",
+        "is no chain that this instance withdraws to; see `bridges` in GET /info",
+      );
+    return this.#make(owner, planned);
+  }
+
+  async fromAltchain(
+    owner: Owner,
+    request: Extract<BridgeDepositRequest, { deposit_key: string }>,
+  ): Promise<Made> {
+    const { altchain } = this.#parts.settings;
+    if (altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+    const refund = addressOf(request.refund_address, "refund_address");
+    const planned = await this.#parts.terms.fromAltchain(
+      altchain.mint,
+      receiverOf(request),
+      request.deposit_key,
+      refund,
+    );
+    if (planned === undefined) throw invalidField("deposit_key", "is no public key of the other blockchain");
+    return this.#make(owner, planned);
+  }
+
+  /** The signature that the status asked for. */
+  async signed(
+    owner: Owner,
+    { bridge_id, transaction }: Extract<BridgeDepositRequest, { bridge_id: string }>,
+  ): Promise<BridgeStatus> {
+    if (this.#parts.settings.altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+    const record = await this.#find(owner, { id: bridge_id });
+    await this.#parts.relay.sign(record.id, transaction);
+    switch (await this.#answerOf(record.id, transaction)) {
+      case "sent":
+        break;
+      case "refused":
+        throw new ApiError(
+          "BRIDGE_STATE",
+          "this request does not wait for that signature (any more); see its status",
+        );
+      case "away":
+      case undefined:
+        throw new ApiError(
+          "VENUE_UNAVAILABLE",
+          "the other blockchain did not take the burn yet; ask for its status",
+          { retryAfterSecs: VENUE_RETRY_SECS },
+        );
+    }
+    return this.statusOf(record);
+  }
+
+  async status(
+    owner: Owner,
+    named: { readonly id?: string | undefined; readonly address?: string | undefined },
+  ): Promise<BridgeStatus> {
+    return this.statusOf(await this.#find(owner, named));
+  }
+
+  /** As the relay told of it last. Its watch is prolonged by asking, of which the relay need not say anything. */
+  async statusOf(record: BridgeRecord): Promise<BridgeStatus> {
+    const [told] = await this.#parts.relay.told([record.id]);
+    const unseen = unseenStatus(record);
+    return { ...(told ?? unseen), watched_until: unseen.watched_until };
+  }
+
+  /** Open requests that a principal may see, in order of their making. */
+  openOf(owner: Owner) {
+    return this.#parts.store.openOf(owner.developerId, owner.sub);
+  }
+
+  /** Of whatever changed, here or at another proxy, on the chains or in the store. */
+  onChange(listener: (record: BridgeRecord) => void): () => void {
+    const stopStore = this.#parts.store.follow(listener);
+    const tell = (id: string): void =>
+      void this.#parts.store.get(id).then(
+        (record) => {
+          if (record !== undefined) listener(record);
+        },
+        // What cannot be read now is told with the next change, and stands in the status.
+        () => undefined,
+      );
+    const stopRelay = this.#parts.relay.follow({
+      told: (ids) => ids.forEach(tell),
+      // Whoever follows the requests is then told of every open one.
+      missed: () => undefined,
+    });
+    return () => {
+      stopStore();
+      stopRelay();
+    };
+  }
+
+  info() {
+    return this.#parts.view.info();
+  }
+
+  /** As its own part of health: payments do not wait for it. */
+  async health(): Promise<Finding> {
+    const standing = await this.#parts.relay.standing();
+    if (standing === undefined) return { state: "degraded", ageMs: 0, detail: "no relay has run yet" };
+    const ageMs = Math.max(0, this.#parts.now() - standing.at);
+    if (ageMs > SILENT_MS) return { state: "degraded", ageMs, detail: "the relay says nothing" };
+    const away = standing.unreachable;
+    if (away.length === 0) return { state: "ok", ageMs };
+    return { state: "degraded", ageMs, detail: `no answer from ${away.join(", ")}` };
+  }
+
+  #watchUntil(): number {
+    return this.#parts.now() + this.#parts.settings.limits.watchDays * DAY_MS;
+  }
+
+  async #make(owner: Owner, planned: Planned): Promise<Made> {
     const { asset } = planned.way.home;
-    if (!(await orUnavailable(pool.isAsset(asset)))) throw unsupported();
+    if (!(await orUnavailable(this.#parts.pool.isAsset(asset)))) throw unsupported();
     const draft: BridgeRecord = {
       id: uuid(),
       owner,
       ...planned,
-      since: { ...(await relay.standing())?.heads },
-      createdAt: now(),
-      watchUntil: watchUntil(),
+      since: { ...(await this.#parts.relay.standing())?.heads },
+      createdAt: this.#parts.now(),
+      watchUntil: this.#watchUntil(),
     };
-    const opening = opened(await store.make(draft, limits));
+    const opening = this.#opened(await this.#parts.store.make(draft, this.#parts.settings.limits));
     const { record } = opening;
-    const [taken, estimates] = await Promise.all([feesOf(record), venueFees(record)]);
-    const { state } = await statusOf(record);
-    return { isNew: opening.kind === "new", address: view.address(record, state, taken, estimates) };
+    const [taken, estimates] = await Promise.all([this.#feesOf(record), this.#parts.venueFees(record)]);
+    const { state } = await this.statusOf(record);
+    return {
+      isNew: opening.kind === "new",
+      address: this.#parts.view.address(record, state, taken, estimates),
+    };
   }
 
-  async function feesOf({ owner, way }: BridgeRecord): Promise<BridgeFees> {
+  async #feesOf({ owner, way }: BridgeRecord): Promise<BridgeFees> {
     if (way.direction === "out") return NO_FEES;
     const { asset, minimum, feeCeiling } = way.home;
-    return bridgeFees(await fees.rulesFor(owner.developerId, asset, "deposit"), minimum, feeCeiling);
+    return bridgeFees(
+      await this.#parts.fees.rulesFor(owner.developerId, asset, "deposit"),
+      minimum,
+      feeCeiling,
+    );
   }
 
-  function opened(opening: Opening): Exclude<Opening, { kind: "full" }> {
+  #opened(opening: Opening): Exclude<Opening, { kind: "full" }> {
     if (opening.kind !== "full") return opening;
     const whose = opening.of === "user" ? "of yours " : "";
     throw new ApiError("BRIDGES_FULL", `as many bridge addresses ${whose}as are allowed are open`, {
@@ -104,26 +245,28 @@ export function createBridges(parts: BridgesParts) {
   }
 
   /** Throws BRIDGE_UNKNOWN, also for a request of somebody else. Looking at it takes it up again. */
-  async function find(
+  async #find(
     owner: Owner,
     named: { readonly id?: string | undefined; readonly address?: string | undefined },
   ) {
     const found =
       named.id === undefined
-        ? await store.atAddress(owner.developerId, named.address ?? "")
-        : [await store.get(named.id)].filter((record) => record !== undefined);
+        ? await this.#parts.store.atAddress(owner.developerId, named.address ?? "")
+        : [await this.#parts.store.get(named.id)].filter((record) => record !== undefined);
     const record = found.findLast((one) => maySee(owner, one));
     if (record === undefined)
       throw new ApiError("BRIDGE_UNKNOWN", "no bridge request of yours has this id or address");
     if (record.closedAt === undefined) return record;
-    return opened(await store.takeUp(record.id, watchUntil(), limits)).record;
+    return this.#opened(
+      await this.#parts.store.takeUp(record.id, this.#watchUntil(), this.#parts.settings.limits),
+    ).record;
   }
 
-  async function requireAccount(account: Address): Promise<void> {
-    if (exchange === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+  async #requireAccount(account: Address): Promise<void> {
+    if (this.#parts.exchange === undefined) refuseSwitchedOff("FEATURE_DISABLED");
     let isKnown: boolean;
     try {
-      isKnown = await exchange.hasAccount(account);
+      isKnown = await this.#parts.exchange.hasAccount(account);
     } catch (cause) {
       if (!(cause instanceof ExchangeUnreachable)) throw cause;
       throw new ApiError("VENUE_UNAVAILABLE", "the exchange cannot be asked at the moment", {
@@ -141,141 +284,16 @@ export function createBridges(parts: BridgesParts) {
       );
   }
 
-  /** As the relay told of it last. Its watch is prolonged by asking, of which the relay need not say anything. */
-  async function statusOf(record: BridgeRecord): Promise<BridgeStatus> {
-    const [told] = await relay.told([record.id]);
-    const unseen = unseenStatus(record);
-    return { ...(told ?? unseen), watched_until: unseen.watched_until };
-  }
-
   /** Undefined: the relay has not looked at it yet. It does so when it is back. */
-  async function answerOf(id: string, transaction: string): Promise<SignedOutcome | undefined> {
-    const until = now() + ANSWER_MS;
-    while (now() < until) {
-      const found = await relay.signed(id);
+  async #answerOf(id: string, transaction: string): Promise<SignedOutcome | undefined> {
+    const until = this.#parts.now() + ANSWER_MS;
+    while (this.#parts.now() < until) {
+      const found = await this.#parts.relay.signed(id);
       if (found?.transaction === transaction && found.outcome !== undefined) return found.outcome;
       await sleep(LOOK_MS);
     }
     return undefined;
   }
-
-  return {
-    async fromEvm(owner: Owner, request: BridgeInRequest): Promise<Made> {
-      const asset = request.asset === undefined ? terms.first : addressOf(request.asset, "asset");
-      const planned = terms.fromEvm(
-        asset,
-        receiverOf(request),
-        addressOf(request.refund_address, "refund_address"),
-      );
-      if (planned === undefined) throw unsupported();
-      return make(owner, planned);
-    },
-
-    async toOutside(owner: Owner, request: BridgeOutRequest): Promise<Made> {
-      const refund = receiverOf(request);
-      if ("account" in request) {
-        const account = addressOf(request.account, "account");
-        const planned = terms.toExchange(account, refund);
-        if (planned === undefined) refuseSwitchedOff("FEATURE_DISABLED");
-        await requireAccount(account);
-        return make(owner, planned);
-      }
-      const { chain_id, recipient } = request.to;
-      const planned = terms.toChain(chain_id, addressOf(recipient, "to.recipient"), refund);
-      if (planned === undefined)
-        throw invalidField(
-          "to.chain_id",
-          "is no chain that this instance withdraws to; see `bridges` in GET /info",
-        );
-      return make(owner, planned);
-    },
-
-    async fromAltchain(
-      owner: Owner,
-      request: Extract<BridgeDepositRequest, { deposit_key: string }>,
-    ): Promise<Made> {
-      const { altchain } = settings;
-      if (altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
-      const refund = addressOf(request.refund_address, "refund_address");
-      const planned = await terms.fromAltchain(
-        altchain.mint,
-        receiverOf(request),
-        request.deposit_key,
-        refund,
-      );
-      if (planned === undefined)
-        throw invalidField("deposit_key", "is no public key of the other blockchain");
-      return make(owner, planned);
-    },
-
-    /** The signature that the status asked for. */
-    async signed(
-      owner: Owner,
-      { bridge_id, transaction }: Extract<BridgeDepositRequest, { bridge_id: string }>,
-    ): Promise<BridgeStatus> {
-      if (settings.altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
-      const record = await find(owner, { id: bridge_id });
-      await relay.sign(record.id, transaction);
-      switch (await answerOf(record.id, transaction)) {
-        case "sent":
-          break;
-        case "refused":
-          throw new ApiError(
-            "BRIDGE_STATE",
-            "this request does not wait for that signature (any more); see its status",
-          );
-        case "away":
-        case undefined:
-          throw new ApiError(
-            "VENUE_UNAVAILABLE",
-            "the other blockchain did not take the burn yet; ask for its status",
-            { retryAfterSecs: VENUE_RETRY_SECS },
-          );
-      }
-      return statusOf(record);
-    },
-
-    status: async (
-      owner: Owner,
-      named: { readonly id?: string | undefined; readonly address?: string | undefined },
-    ): Promise<BridgeStatus> => statusOf(await find(owner, named)),
-
-    statusOf,
-    /** Open requests that a principal may see, in order of their making. */
-    openOf: (owner: Owner) => store.openOf(owner.developerId, owner.sub),
-    /** Of whatever changed, here or at another proxy, on the chains or in the store. */
-    onChange(listener: (record: BridgeRecord) => void): () => void {
-      const stopStore = store.follow(listener);
-      const tell = (id: string): void =>
-        void store.get(id).then(
-          (record) => {
-            if (record !== undefined) listener(record);
-          },
-          // What cannot be read now is told with the next change, and stands in the status.
-          () => undefined,
-        );
-      const stopRelay = relay.follow({
-        told: (ids) => ids.forEach(tell),
-        // Whoever follows the requests is then told of every open one.
-        missed: () => undefined,
-      });
-      return () => {
-        stopStore();
-        stopRelay();
-      };
-    },
-    info: () => view.info(),
-    /** As its own part of health: payments do not wait for it. */
-    async health(): Promise<Finding> {
-      const standing = await relay.standing();
-      if (standing === undefined) return { state: "degraded", ageMs: 0, detail: "no relay has run yet" };
-      const ageMs = Math.max(0, now() - standing.at);
-      if (ageMs > SILENT_MS) return { state: "degraded", ageMs, detail: "the relay says nothing" };
-      const away = standing.unreachable;
-      if (away.length === 0) return { state: "ok", ageMs };
-      return { state: "degraded", ageMs, detail: `no answer from ${away.join(", ")}` };
-    },
-  };
 }
 
 /** After its schema. */

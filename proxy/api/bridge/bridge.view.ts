@@ -24,113 +24,124 @@ export interface VenueFee {
   readonly of: string;
 }
 
-export type BridgeView = ReturnType<typeof createBridgeView>;
+export class BridgeView {
+  readonly #settings: BridgeSettings;
 
-export function createBridgeView(settings: BridgeSettings) {
-  const nameOf = (chainId: bigint): string =>
-    settings.chains.find((one) => BigInt(one.chainId) === chainId)?.name ?? `chain-${String(chainId)}`;
-  const shownLane = (lane: Lane) => ({
-    name: nameOf(lane.chainId),
-    chain_id: Number(lane.chainId),
-    token: checksumAddress(lane.token),
-    messenger: checksumAddress(lane.messenger),
-    domain: lane.domain,
-    minimum: String(lane.minimum),
-    fee_ceiling: String(lane.feeCeiling),
-  });
+  constructor(settings: BridgeSettings) {
+    this.#settings = settings;
+  }
 
-  function estimatedSecs({ way }: BridgeRecord): number {
-    if (way.kind === "from-altchain") return settings.altchain?.estimatedSecs ?? 0;
+  estimatedSecs({ way }: BridgeRecord): number {
+    if (way.kind === "from-altchain") return this.#settings.altchain?.estimatedSecs ?? 0;
     if (way.kind === "to-chain")
-      return settings.chains.find(({ chainId }) => chainId === way.to.chainId)?.estimatedSecs ?? 0;
+      return this.#settings.chains.find(({ chainId }) => chainId === way.to.chainId)?.estimatedSecs ?? 0;
     return (
-      settings.perpvenue?.estimatedSecs ?? Math.max(0, ...settings.chains.map((one) => one.estimatedSecs))
+      this.#settings.perpvenue?.estimatedSecs ??
+      Math.max(0, ...this.#settings.chains.map((one) => one.estimatedSecs))
     );
   }
 
-  return {
-    estimatedSecs,
-    address(
-      record: BridgeRecord,
-      state: BridgeState,
-      fees: BridgeFees,
-      venueFees: readonly VenueFee[],
-    ): BridgeAddress {
-      const { way } = record;
-      const { home } = way;
-      return {
-        bridge_id: record.id,
-        venue: way.venue,
-        direction: way.direction,
-        state,
-        address: sentTo(record),
-        asset: checksumAddress(home.asset),
-        minimum: String(home.minimum),
-        fee_ceiling: String(home.feeCeiling),
-        timeout_secs: TIMEOUT_SECS,
-        fees: { service: String(fees.service), developer: String(fees.developer), capped: fees.isCapped },
-        venue_fees: venueFees.map(({ chain, fee, of }) => ({ chain, fee: String(fee), of })),
-        terms: { ...termsOf(way), ...factoryOf(settings) },
-        source:
-          way.kind !== "from-evm" || way.source === undefined
-            ? null
-            : {
-                address: checksumAddress(way.source.address),
-                salt: sourceSalt(way.source.terms),
-                recipient: way.source.terms.recipient,
-                refund_address: checksumAddress(way.source.terms.refund),
-                lanes: way.source.terms.lanes.map(shownLane),
-              },
-        altchain:
-          way.kind !== "from-altchain"
-            ? null
-            : {
-                deposit_key: way.depositKey,
-                token_account: way.tokenAccount,
-                mint: settings.altchain?.mint ?? "",
-                program: TOKEN_PROGRAM,
-                home_address: checksumAddress(record.address),
-              },
-        estimated_secs: estimatedSecs(record),
-        watched_until: new Date(record.watchUntil).toISOString(),
-        created_at: new Date(record.createdAt).toISOString(),
-      };
-    },
-
-    info: (): BridgesInfo => ({
-      ...factoryOf(settings),
-      collector: checksumAddress(settings.collector),
+  address(
+    record: BridgeRecord,
+    state: BridgeState,
+    fees: BridgeFees,
+    venueFees: readonly VenueFee[],
+  ): BridgeAddress {
+    const { way } = record;
+    const { home } = way;
+    return {
+      bridge_id: record.id,
+      venue: way.venue,
+      direction: way.direction,
+      state,
+      address: sentTo(record),
+      asset: checksumAddress(home.asset),
+      minimum: String(home.minimum),
+      fee_ceiling: String(home.feeCeiling),
       timeout_secs: TIMEOUT_SECS,
-      assets: settings.assets.map(({ asset, ...bounds }) => ({
+      fees: { service: String(fees.service), developer: String(fees.developer), capped: fees.isCapped },
+      venue_fees: venueFees.map(({ chain, fee, of }) => ({ chain, fee: String(fee), of })),
+      terms: { ...termsOf(way), ...factoryOf(this.#settings) },
+      source:
+        way.kind !== "from-evm" || way.source === undefined
+          ? null
+          : {
+              address: checksumAddress(way.source.address),
+              salt: sourceSalt(way.source.terms),
+              recipient: way.source.terms.recipient,
+              refund_address: checksumAddress(way.source.terms.refund),
+              lanes: way.source.terms.lanes.map((lane) => this.#shownLane(lane)),
+            },
+      altchain:
+        way.kind !== "from-altchain"
+          ? null
+          : {
+              deposit_key: way.depositKey,
+              token_account: way.tokenAccount,
+              mint: this.#settings.altchain?.mint ?? "",
+              program: TOKEN_PROGRAM,
+              home_address: checksumAddress(record.address),
+            },
+      estimated_secs: this.estimatedSecs(record),
+      watched_until: new Date(record.watchUntil).toISOString(),
+      created_at: new Date(record.createdAt).toISOString(),
+    };
+  }
+
+  info(): BridgesInfo {
+    return {
+      ...factoryOf(this.#settings),
+      collector: checksumAddress(this.#settings.collector),
+      timeout_secs: TIMEOUT_SECS,
+      assets: this.#settings.assets.map(({ asset, ...bounds }) => ({
         asset: checksumAddress(asset),
         ...shownBounds(bounds),
       })),
-      perpvenue: settings.perpvenue === undefined ? null : shownVenue(settings, settings.perpvenue),
-      chains: settings.chains.map((chain) => ({
-        ...shownLane(laneOf(chain, settings.home.domain)),
+      perpvenue:
+        this.#settings.perpvenue === undefined ? null : shownVenue(this.#settings, this.#settings.perpvenue),
+      chains: this.#settings.chains.map((chain) => ({
+        ...this.#shownLane(laneOf(chain, this.#settings.home.domain)),
         estimated_secs: chain.estimatedSecs,
         exit:
           chain.exit === undefined
             ? null
             : {
-                messenger: checksumAddress(settings.home.messenger),
+                messenger: checksumAddress(this.#settings.home.messenger),
                 domain: chain.domain,
                 ...shownBounds(chain.exit),
               },
       })),
       altchain:
-        settings.altchain === undefined
+        this.#settings.altchain === undefined
           ? null
           : {
-              mint: settings.altchain.mint,
-              decimals: settings.altchain.decimals,
+              mint: this.#settings.altchain.mint,
+              decimals: this.#settings.altchain.decimals,
               program: TOKEN_PROGRAM,
-              domain: settings.home.domain,
-              ...shownBounds(settings.altchain),
-              estimated_secs: settings.altchain.estimatedSecs,
+              domain: this.#settings.home.domain,
+              ...shownBounds(this.#settings.altchain),
+              estimated_secs: this.#settings.altchain.estimatedSecs,
             },
-    }),
-  };
+    };
+  }
+
+  #nameOf(chainId: bigint): string {
+    return (
+      this.#settings.chains.find((one) => BigInt(one.chainId) === chainId)?.name ?? `chain-${String(chainId)}`
+    );
+  }
+
+  #shownLane(lane: Lane) {
+    return {
+      name: this.#nameOf(lane.chainId),
+      chain_id: Number(lane.chainId),
+      token: checksumAddress(lane.token),
+      messenger: checksumAddress(lane.messenger),
+      domain: lane.domain,
+      minimum: String(lane.minimum),
+      fee_ceiling: String(lane.feeCeiling),
+    };
+  }
 }
 
 const factoryOf = ({ factory, vaultCodeHash }: BridgeSettings) => ({

@@ -27,116 +27,132 @@ export interface Planned {
   readonly way: BridgeWay;
 }
 
-export type Terms = ReturnType<typeof createTerms>;
+export class Terms {
+  readonly #settings: BridgeSettings;
+  readonly #pool: Address;
+  readonly factory: Factory;
+  readonly first: Address;
 
-export function createTerms(settings: BridgeSettings, pool: Address) {
-  const factory: Factory = { address: settings.factory, vaultCodeHash: settings.vaultCodeHash };
-  const [{ asset: first }] = settings.assets as [BridgeSettings["assets"][number]];
-  const boundsOf = (asset: Address) => settings.assets.find((one) => one.asset === asset);
-
-  function home(asset: Address, receiver: Receiver, refund: Address): InTerms | undefined {
-    const bounds = boundsOf(asset);
-    if (bounds === undefined) return undefined;
-    const { minimum, feeCeiling } = bounds;
-    return { pool, asset, receiver, feeCeiling, minimum, collector: settings.collector, refund };
+  constructor(settings: BridgeSettings, pool: Address) {
+    this.#settings = settings;
+    this.#pool = pool;
+    this.factory = { address: settings.factory, vaultCodeHash: settings.vaultCodeHash };
+    this.first = settings.assets[0]!.asset;
   }
 
-  const lanesOf = (asset: Address): Lane[] =>
-    settings.chains
-      .filter((chain) => (chain.asset ?? first) === asset)
-      .map((chain) => laneOf(chain, settings.home.domain));
+  isBridged(asset: Address): boolean {
+    return this.#boundsOf(asset) !== undefined;
+  }
 
-  function planOut(
+  fromEvm(asset: Address, receiver: Receiver, refund: Address): Planned | undefined {
+    const terms = this.#home(asset, receiver, refund);
+    if (terms === undefined) return undefined;
+    const address = inAddress(terms, this.factory);
+    const lanes = this.#lanesOf(asset);
+    const base = { kind: "from-evm", venue: "perpvenue", direction: "in", home: terms } as const;
+    if (lanes.length === 0) return { address, way: base };
+    const source: SourceTerms = { recipient: paddedAddress(address), lanes, refund };
+    return {
+      address,
+      way: { ...base, source: { address: sourceAddress(source, this.factory), terms: source } },
+    };
+  }
+
+  /** Undefined where the key is no public key of that chain. */
+  async fromAltchain(
+    mint: string,
+    receiver: Receiver,
+    depositKey: string,
+    refund: Address,
+  ): Promise<Planned | undefined> {
+    const terms = this.#home(this.first, receiver, refund);
+    const tokenAccount = await tokenAccountOf(depositKey, mint);
+    if (terms === undefined || tokenAccount === undefined) return undefined;
+    return {
+      address: inAddress(terms, this.factory),
+      way: {
+        kind: "from-altchain",
+        venue: "altchain",
+        direction: "in",
+        home: terms,
+        depositKey,
+        tokenAccount,
+      },
+    };
+  }
+
+  toExchange(account: Address, refund: Receiver): Planned | undefined {
+    const { perpvenue, home: own } = this.#settings;
+    if (perpvenue === undefined) return undefined;
+    const { domain, forwarder, destination } = perpvenue.exit;
+    const caller = paddedAddress(forwarder);
+    const hook = encodeForward({ recipient: account, destination });
+    const exit: Exit = {
+      ...{ messenger: own.messenger, domain },
+      ...{ recipient: caller, caller, hook },
+    };
+    const terms = this.#planOut(this.first, exit, perpvenue, refund);
+    return {
+      address: outAddress(terms, this.factory),
+      way: { kind: "to-exchange", venue: "perpvenue", direction: "out", home: terms, account },
+    };
+  }
+
+  toChain(chainId: number, recipient: Address, refund: Receiver): Planned | undefined {
+    const chain = this.#settings.chains.find((one) => one.chainId === chainId);
+    if (chain?.exit === undefined) return undefined;
+    const exit: Exit = {
+      ...{ messenger: this.#settings.home.messenger, domain: chain.domain },
+      ...{ recipient: paddedAddress(recipient), caller: ZERO_BYTES32 },
+      hook: new Uint8Array(0),
+    };
+    const terms = this.#planOut(chain.asset ?? this.first, exit, chain.exit, refund);
+    return {
+      address: outAddress(terms, this.factory),
+      way: {
+        kind: "to-chain",
+        venue: "chain",
+        direction: "out",
+        home: terms,
+        to: { chainId, recipient },
+      },
+    };
+  }
+
+  #boundsOf(asset: Address) {
+    return this.#settings.assets.find((one) => one.asset === asset);
+  }
+
+  #home(asset: Address, receiver: Receiver, refund: Address): InTerms | undefined {
+    const bounds = this.#boundsOf(asset);
+    if (bounds === undefined) return undefined;
+    const { minimum, feeCeiling } = bounds;
+    return {
+      pool: this.#pool,
+      asset,
+      receiver,
+      feeCeiling,
+      minimum,
+      collector: this.#settings.collector,
+      refund,
+    };
+  }
+
+  #lanesOf(asset: Address): Lane[] {
+    return this.#settings.chains
+      .filter((chain) => (chain.asset ?? this.first) === asset)
+      .map((chain) => laneOf(chain, this.#settings.home.domain));
+  }
+
+  #planOut(
     asset: Address,
     exit: Exit,
     bounds: { readonly minimum: bigint; readonly feeCeiling: bigint },
     refund: Receiver,
   ): OutTerms {
     const { minimum, feeCeiling } = bounds;
-    return { pool, asset, exit, feeCeiling, minimum, refund };
+    return { pool: this.#pool, asset, exit, feeCeiling, minimum, refund };
   }
-
-  return {
-    factory,
-    /** The asset that a request is of when it names none. */
-    first,
-    isBridged: (asset: Address): boolean => boundsOf(asset) !== undefined,
-
-    fromEvm(asset: Address, receiver: Receiver, refund: Address): Planned | undefined {
-      const terms = home(asset, receiver, refund);
-      if (terms === undefined) return undefined;
-      const address = inAddress(terms, factory);
-      const lanes = lanesOf(asset);
-      const base = { kind: "from-evm", venue: "perpvenue", direction: "in", home: terms } as const;
-      if (lanes.length === 0) return { address, way: base };
-      const source: SourceTerms = { recipient: paddedAddress(address), lanes, refund };
-      return {
-        address,
-        way: { ...base, source: { address: sourceAddress(source, factory), terms: source } },
-      };
-    },
-
-    /** Undefined where the key is no public key of that chain. */
-    async fromAltchain(
-      mint: string,
-      receiver: Receiver,
-      depositKey: string,
-      refund: Address,
-    ): Promise<Planned | undefined> {
-      const terms = home(first, receiver, refund);
-      const tokenAccount = await tokenAccountOf(depositKey, mint);
-      if (terms === undefined || tokenAccount === undefined) return undefined;
-      return {
-        address: inAddress(terms, factory),
-        way: {
-          kind: "from-altchain",
-          venue: "altchain",
-          direction: "in",
-          home: terms,
-          depositKey,
-          tokenAccount,
-        },
-      };
-    },
-
-    toExchange(account: Address, refund: Receiver): Planned | undefined {
-      const { perpvenue, home: own } = settings;
-      if (perpvenue === undefined) return undefined;
-      const { domain, forwarder, destination } = perpvenue.exit;
-      const caller = paddedAddress(forwarder);
-      const hook = encodeForward({ recipient: account, destination });
-      const exit: Exit = {
-        ...{ messenger: own.messenger, domain },
-        ...{ recipient: caller, caller, hook },
-      };
-      const terms = planOut(first, exit, perpvenue, refund);
-      return {
-        address: outAddress(terms, factory),
-        way: { kind: "to-exchange", venue: "perpvenue", direction: "out", home: terms, account },
-      };
-    },
-
-    toChain(chainId: number, recipient: Address, refund: Receiver): Planned | undefined {
-      const chain = settings.chains.find((one) => one.chainId === chainId);
-      if (chain?.exit === undefined) return undefined;
-      const exit: Exit = {
-        ...{ messenger: settings.home.messenger, domain: chain.domain },
-        ...{ recipient: paddedAddress(recipient), caller: ZERO_BYTES32 },
-        hook: new Uint8Array(0),
-      };
-      const terms = planOut(chain.asset ?? first, exit, chain.exit, refund);
-      return {
-        address: outAddress(terms, factory),
-        way: {
-          kind: "to-chain",
-          venue: "chain",
-          direction: "out",
-          home: terms,
-          to: { chainId, recipient },
-        },
-      };
-    },
-  };
 }
 
 export function laneOf(chain: BridgeChain, homeDomain: number): Lane {

@@ -115,21 +115,104 @@ const VERIFIER_KINDS = 2;
 /** Said of a reply about another statement, proof or root than the one that was asked about. */
 const ANOTHER_OUTCOME = "ANOTHER_OUTCOME";
 
-export function createAttestor(
-  links: readonly EnclaveLink[],
-  rules: AttestationRules,
-  disagreements: Pick<Disagreements, "open" | "report">,
-): Attestor {
-  const { home } = rules;
+class EnclavesAttest implements Attestor {
+  readonly #links: readonly EnclaveLink[];
+  readonly #rules: AttestationRules;
+  readonly #disagreements: Pick<Disagreements, "open" | "report">;
   /** By place, as last learned. A guess of whom to ask: what an answer counts for, its signature says. */
-  const kindsSeen: (number | undefined)[] = links.map(() => undefined);
+  readonly #kindsSeen: (number | undefined)[];
+  /**
+   * Asks as many enclaves at once as signatures are missing, and others in the place of those that gave none, for as
+   * long as there are enough of them.
+   */
+  #turn = 0;
+
+  constructor(
+    links: readonly EnclaveLink[],
+    rules: AttestationRules,
+    disagreements: Pick<Disagreements, "open" | "report">,
+  ) {
+    this.#links = links;
+    this.#rules = rules;
+    this.#disagreements = disagreements;
+    this.#kindsSeen = links.map(() => undefined);
+  }
+
+  async attest(statement: Statement, proof: Proof) {
+    const proofHash = proofHashOf(proof);
+    const request: AttestRequest = {
+      type: "attest",
+      chainId: this.#rules.home.chainId,
+      pool: this.#rules.home.pool,
+      kindId: KINDS[statement.kind].id,
+      deadline: statement.deadline,
+      proof: encodeProof(proof),
+      signals: statement.signals,
+      ext: statement.extBytes,
+    };
+    return this.#collect({
+      request,
+      digest: await this.#statementDigest(statement, proofHash),
+      signatureIn: (reply) =>
+        reply.type === "attest" && reply.statementHash === statement.hash && reply.proofHash === proofHash
+          ? reply.signature
+          : undefined,
+    });
+  }
+
+  async attestRoot({ fromIndex, headBefore, frontier, leaves, expected }: RootRequest) {
+    if (leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES)
+      throw new RangeError("a root update covers 1 to 256 leaves");
+    const request: AttestRootRequest = {
+      type: "attest-root",
+      chainId: this.#rules.home.chainId,
+      pool: this.#rules.home.pool,
+      fromIndex: BigInt(fromIndex),
+      headBefore,
+      frontier,
+      leaves,
+    };
+    return this.#collect({
+      request,
+      digest: rootUpdateDigest(this.#rules.home, expected),
+      signatureIn: (reply) =>
+        reply.type === "attest-root" &&
+        reply.oldRoot === expected.oldRoot &&
+        reply.newRoot === expected.newRoot &&
+        reply.toIndex === expected.toIndex &&
+        reply.headAfter === expected.headAfter
+          ? reply.signature
+          : undefined,
+    });
+  }
+
+  async accepted(statement: Statement, proofHash: Bytes32, attestations: readonly SignedBy[]) {
+    const [digest, needed] = await Promise.all([
+      this.#statementDigest(statement, proofHash),
+      this.#rules.threshold(),
+    ]);
+    const counted: Counted[] = [];
+    for (const { signer: claimed, signature } of attestations) {
+      const signer = await this.#rules.recover(digest, signature);
+      if (signer === undefined || signer !== claimed) continue;
+      const kind = await this.#rules.kindOf(signer);
+      if (kind !== undefined && !counted.some((one) => one.signer === signer))
+        counted.push({ kind, signer, signature });
+    }
+    if (missingOf(counted, needed) === 0) return chosenOf(counted, needed);
+    return {
+      signers: counted.length,
+      kinds: kindsOf(counted),
+      needed: { signers: needed, kinds: kindsNeeded(needed) },
+    };
+  }
 
   /** What this enclave signed, if it is what was asked for and the pool accepts the signer; or what it refused. */
-  async function askOne(
+  async #askOne(
     place: number,
     { request, digest, signatureIn }: Question,
   ): Promise<Signed | Refused | undefined> {
-    const reply = await orUnreachable(links[place]!.ask(request));
+    const reply = await orUnreachable(this.#links[place]!.ask(request));
     if (reply === undefined) return undefined;
     if (reply.type === "refused") {
       const error = refusalError(reply.code);
@@ -138,38 +221,38 @@ export function createAttestor(
     }
     const signature = signatureIn(reply);
     if (signature === undefined) return { place, code: ANOTHER_OUTCOME, error: tooFew() };
-    const signer = await rules.recover(digest, signature);
-    const kind = signer && (await rules.kindOf(signer));
+    const signer = await this.#rules.recover(digest, signature);
+    const kind = signer && (await this.#rules.kindOf(signer));
     if (signer === undefined || kind === undefined) return undefined;
-    kindsSeen[place] = kind;
+    this.#kindsSeen[place] = kind;
     return { place, kind, signer, signature };
   }
 
   /** Of the verifier at this place, by the signer that it names; undefined where the pool accepts none such. */
-  async function kindAt(place: number): Promise<number | undefined> {
-    const status = await orUnreachable(links[place]!.ask({ type: "status" }));
-    const kind = status?.type === "status" ? await rules.kindOf(status.signer) : undefined;
-    return (kindsSeen[place] = kind ?? kindsSeen[place]);
+  async #kindAt(place: number): Promise<number | undefined> {
+    const status = await orUnreachable(this.#links[place]!.ask({ type: "status" }));
+    const kind = status?.type === "status" ? await this.#rules.kindOf(status.signer) : undefined;
+    return (this.#kindsSeen[place] = kind ?? this.#kindsSeen[place]);
   }
 
   /**
    * Whether a verifier of one kind refused what one of another kind signed. Two of one kind are one program: if they
    * differ, a host lies or a machine is broken, which the other kind's signature makes up for.
    */
-  async function disagree(
+  async #disagree(
     { request, digest }: Question,
     signed: readonly Signed[],
     refused: readonly Refused[],
   ): Promise<boolean> {
     if (signed.length === 0 || refused.length === 0) return false;
     const against = await Promise.all(
-      refused.map(async (one) => ({ ...one, kind: await kindAt(one.place) })),
+      refused.map(async (one) => ({ ...one, kind: await this.#kindAt(one.place) })),
     );
     const differ = against.some(
       ({ kind: one }) => one !== undefined && signed.some(({ kind: other }) => other !== one),
     );
     if (!differ) return false;
-    await disagreements.report({
+    await this.#disagreements.report({
       id: toBytes32(digest),
       request: encodeRequest(0, request),
       answers: [
@@ -189,38 +272,37 @@ export function createAttestor(
   }
 
   /** Places to ask now: of each kind that is missing first, as far as kinds are known, beginning with another each time. */
-  function next(left: number[], signed: readonly Signed[], needed: number): number[] {
+  #next(left: number[], signed: readonly Signed[], needed: number): number[] {
     const chosen: number[] = [];
     const has = (kind: number): boolean =>
-      signed.some((one) => one.kind === kind) || chosen.some((place) => kindsSeen[place] === kind);
+      signed.some((one) => one.kind === kind) || chosen.some((place) => this.#kindsSeen[place] === kind);
     const missing = missingOf(signed, needed);
     while (chosen.length < missing && left.length > 0) {
-      const other = left.findIndex((place) => kindsSeen[place] === undefined || !has(kindsSeen[place]));
+      const other = left.findIndex(
+        (place) => this.#kindsSeen[place] === undefined || !has(this.#kindsSeen[place]),
+      );
       chosen.push(...left.splice(Math.max(other, 0), 1));
     }
     return chosen;
   }
 
-  /**
-   * Asks as many enclaves at once as signatures are missing, and others in the place of those that gave none, for as
-   * long as there are enough of them.
-   */
-  let turn = 0;
-  async function collect(question: Question): Promise<SignedBy[]> {
-    if (disagreements.open() > 0) throw stopped();
-    const needed = await rules.threshold();
+  async #collect(question: Question): Promise<SignedBy[]> {
+    if (this.#disagreements.open() > 0) throw stopped();
+    const needed = await this.#rules.threshold();
     const signed: Signed[] = [];
     const refused: Refused[] = [];
-    const first = turn++;
-    const left = links.map((_, i) => (first + i) % links.length);
+    const first = this.#turn++;
+    const left = this.#links.map((_, i) => (first + i) % this.#links.length);
     while (missingOf(signed, needed) > 0 && left.length >= missingOf(signed, needed)) {
-      const answers = await Promise.all(next(left, signed, needed).map((place) => askOne(place, question)));
+      const answers = await Promise.all(
+        this.#next(left, signed, needed).map((place) => this.#askOne(place, question)),
+      );
       for (const answer of answers) {
         if (answer === undefined) continue;
         if ("code" in answer) refused.push(answer);
         else if (!signed.some(({ signer }) => signer === answer.signer)) signed.push(answer);
       }
-      if (await disagree(question, signed, refused)) throw stopped();
+      if (await this.#disagree(question, signed, refused)) throw stopped();
       // A verdict on the caller's own proof is his answer. Others are asked where one refused what we had checked.
       const his = refused.find(
         ({ error }) => error instanceof ApiError && error.code !== "ENCLAVE_UNAVAILABLE",
@@ -231,83 +313,23 @@ export function createAttestor(
     throw refused[0]?.error ?? tooFew();
   }
 
-  async function statementDigest(statement: Statement, proofHash: Bytes32): Promise<Uint8Array> {
-    return attestationDigest(home, {
+  async #statementDigest(statement: Statement, proofHash: Bytes32): Promise<Uint8Array> {
+    return attestationDigest(this.#rules.home, {
       kind: statement.kind,
-      verifyingKeyHash: await rules.verifyingKeyHash(statement.kind),
+      verifyingKeyHash: await this.#rules.verifyingKeyHash(statement.kind),
       statementHash: statement.hash,
       proofHash,
       deadline: statement.deadline,
     });
   }
+}
 
-  return {
-    async attest(statement, proof) {
-      const proofHash = proofHashOf(proof);
-      const request: AttestRequest = {
-        type: "attest",
-        chainId: home.chainId,
-        pool: home.pool,
-        kindId: KINDS[statement.kind].id,
-        deadline: statement.deadline,
-        proof: encodeProof(proof),
-        signals: statement.signals,
-        ext: statement.extBytes,
-      };
-      return collect({
-        request,
-        digest: await statementDigest(statement, proofHash),
-        signatureIn: (reply) =>
-          reply.type === "attest" && reply.statementHash === statement.hash && reply.proofHash === proofHash
-            ? reply.signature
-            : undefined,
-      });
-    },
-
-    async attestRoot({ fromIndex, headBefore, frontier, leaves, expected }) {
-      if (leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES)
-        throw new RangeError("a root update covers 1 to 256 leaves");
-      const request: AttestRootRequest = {
-        type: "attest-root",
-        chainId: home.chainId,
-        pool: home.pool,
-        fromIndex: BigInt(fromIndex),
-        headBefore,
-        frontier,
-        leaves,
-      };
-      return collect({
-        request,
-        digest: rootUpdateDigest(home, expected),
-        signatureIn: (reply) =>
-          reply.type === "attest-root" &&
-          reply.oldRoot === expected.oldRoot &&
-          reply.newRoot === expected.newRoot &&
-          reply.toIndex === expected.toIndex &&
-          reply.headAfter === expected.headAfter
-            ? reply.signature
-            : undefined,
-      });
-    },
-
-    async accepted(statement, proofHash, attestations) {
-      const [digest, needed] = await Promise.all([statementDigest(statement, proofHash), rules.threshold()]);
-      const counted: Counted[] = [];
-      for (const { signer: claimed, signature } of attestations) {
-        const signer = await rules.recover(digest, signature);
-        if (signer === undefined || signer !== claimed) continue;
-        const kind = await rules.kindOf(signer);
-        if (kind !== undefined && !counted.some((one) => one.signer === signer))
-          counted.push({ kind, signer, signature });
-      }
-      if (missingOf(counted, needed) === 0) return chosenOf(counted, needed);
-      return {
-        signers: counted.length,
-        kinds: kindsOf(counted),
-        needed: { signers: needed, kinds: kindsNeeded(needed) },
-      };
-    },
-  };
+export function createAttestor(
+  links: readonly EnclaveLink[],
+  rules: AttestationRules,
+  disagreements: Pick<Disagreements, "open" | "report">,
+): Attestor {
+  return new EnclavesAttest(links, rules, disagreements);
 }
 
 const kindsOf = (signed: readonly Counted[]): number => new Set(signed.map(({ kind }) => kind)).size;

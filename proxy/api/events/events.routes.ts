@@ -12,7 +12,7 @@ export interface EventStreamOptions {
   readonly openStream: (principal: Principal) => Promise<() => void>;
 }
 
-export function eventsRoutes(hub: Hub, options: EventStreamOptions): Handlers<"events"> {
+export function eventsRoutes(hub: Pick<Hub, "read">, options: EventStreamOptions): Handlers<"events"> {
   return {
     async events(ctx) {
       const { from, types } = parse(eventsQuery, ctx.query, "query");

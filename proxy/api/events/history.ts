@@ -28,100 +28,129 @@ export interface HistoryList {
 export type HistoryStore = ChunkSource &
   Pick<ChainDataStore, "chunks" | "dropChunks" | "keepChunk" | "leaf" | "tip">;
 
-export type HistoryChunks = ReturnType<typeof createHistory>;
-
 /** New blocks wake it; this is for what failed, a full disk above all. */
 const AGAIN_MS = 60_000;
 
-export function createHistory(
-  indexer: Pick<Indexer, "state" | "onChange">,
-  data: HistoryStore,
-  logger: Logger,
-  { confirmations, chunkOutputs = CHUNK_OUTPUTS }: HistoryOptions,
-) {
-  let entries: readonly ChunkEntry[] = data.chunks();
-  let listed: HistoryList | undefined;
+export class HistoryChunks {
+  readonly #indexer: Pick<Indexer, "state" | "onChange">;
+  readonly #data: HistoryStore;
+  readonly #logger: Logger;
+  readonly #options: HistoryOptions;
+  readonly #chunkOutputs: number;
+  #entries: readonly ChunkEntry[];
+  #listed: HistoryList | undefined;
+  readonly #passing: ReturnType<typeof createPassing>;
+  readonly #leave: () => void;
 
-  async function pass(): Promise<void> {
+  constructor(
+    indexer: Pick<Indexer, "state" | "onChange">,
+    data: HistoryStore,
+    logger: Logger,
+    options: HistoryOptions,
+  ) {
+    this.#indexer = indexer;
+    this.#data = data;
+    this.#logger = logger;
+    this.#options = options;
+    this.#chunkOutputs = options.chunkOutputs ?? CHUNK_OUTPUTS;
+    this.#entries = data.chunks();
+    this.#passing = createPassing(
+      () => this.#pass(),
+      AGAIN_MS,
+      (error) => this.#logger.error({ err: error }, "no chunk was made"),
+    );
+    this.#leave = indexer.onChange(({ type }) => {
+      // A refutation may have emptied leaves.
+      this.#listed = undefined;
+      if (type === "reorg") this.#look();
+      this.#passing.wake();
+    });
+  }
+
+  start(): void {
+    this.#passing.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#leave();
+    await this.#passing.stop();
+  }
+
+  /** Resolves when what was final when it was called is in chunks. */
+  sync(): Promise<void> {
+    return this.#passing.sync();
+  }
+
+  /** The same object until something changes. */
+  list(): HistoryList {
+    this.#requireIndex();
+    return (this.#listed ??= {
+      outputsPerChunk: this.#chunkOutputs,
+      entries: this.#entries,
+      voids: this.#data.voids(),
+    });
+  }
+
+  /** Throws NOT_FOUND unless the last one of these chunks has that checksum. */
+  async page(from: number, limit: number, last: string): Promise<Buffer> {
+    this.#requireIndex();
+    const wanted = this.#entries.slice(from, from + limit);
+    if (wanted.length < limit || wanted.at(-1)?.checksum !== last)
+      throw new ApiError("NOT_FOUND", "there are no such chunks, or no more; see /history");
+    const chunks: Uint8Array[] = [];
+    for (const { number } of wanted) {
+      const bytes = this.#data.chunk(number);
+      if (bytes === undefined) {
+        this.#logger.error({ chunk: number }, "a kept chunk is damaged; it is made again");
+        await this.#drop(number);
+        this.#passing.wake();
+        throw new ApiError("CHAIN_UNAVAILABLE", "a part of the history is made again", {
+          retryAfterSecs: 2,
+        });
+      }
+      chunks.push(bytes);
+      await yieldToEventLoop();
+    }
+    return Buffer.concat(chunks);
+  }
+
+  async #pass(): Promise<void> {
     // Of an earlier size.
-    if (entries.some(({ outputs }) => outputs !== chunkOutputs)) await drop(0);
-    while (!passing.isStopped() && isNextFinal()) {
-      const before = entries.at(-1);
-      const made = await makeChunk(data, chunkOutputs, before);
+    if (this.#entries.some(({ outputs }) => outputs !== this.#chunkOutputs)) await this.#drop(0);
+    while (!this.#passing.isStopped() && this.#isNextFinal()) {
+      const before = this.#entries.at(-1);
+      const made = await makeChunk(this.#data, this.#chunkOutputs, before);
       if (made === undefined) {
         // Only a damaged predecessor is a reason to go back; a reorganisation has told of itself.
-        if (before === undefined || data.chunk(before.number) !== undefined) return;
-        await drop(before.number);
+        if (before === undefined || this.#data.chunk(before.number) !== undefined) return;
+        await this.#drop(before.number);
         continue;
       }
-      if (!(await data.keepChunk(made.bytes, made.entry))) return;
-      look();
+      if (!(await this.#data.keepChunk(made.bytes, made.entry))) return;
+      this.#look();
     }
   }
 
-  function look(): void {
-    entries = data.chunks();
-    listed = undefined;
+  #look(): void {
+    this.#entries = this.#data.chunks();
+    this.#listed = undefined;
   }
 
-  function isNextFinal(): boolean {
-    const tip = data.tip();
-    const last = data.leaf((entries.length + 1) * chunkOutputs - 1);
-    return tip !== undefined && last !== undefined && last.block <= finalBlockOf(tip, confirmations);
+  #isNextFinal(): boolean {
+    const tip = this.#data.tip();
+    const last = this.#data.leaf((this.#entries.length + 1) * this.#chunkOutputs - 1);
+    return (
+      tip !== undefined && last !== undefined && last.block <= finalBlockOf(tip, this.#options.confirmations)
+    );
   }
 
-  async function drop(number: number): Promise<void> {
-    await data.dropChunks(number);
-    look();
+  async #drop(number: number): Promise<void> {
+    await this.#data.dropChunks(number);
+    this.#look();
   }
 
-  const passing = createPassing(pass, AGAIN_MS, (error) => logger.error({ err: error }, "no chunk was made"));
-  const leave = indexer.onChange(({ type }) => {
-    // A refutation may have emptied leaves.
-    listed = undefined;
-    if (type === "reorg") look();
-    passing.wake();
-  });
-
-  function requireIndex(): void {
-    if (indexer.state().fault !== undefined)
+  #requireIndex(): void {
+    if (this.#indexer.state().fault !== undefined)
       throw new ApiError("CHAIN_UNAVAILABLE", "the pool's history is not known yet", { retryAfterSecs: 2 });
   }
-
-  return {
-    start: (): void => passing.start(),
-    async stop(): Promise<void> {
-      leave();
-      await passing.stop();
-    },
-    /** Resolves when what was final when it was called is in chunks. */
-    sync: (): Promise<void> => passing.sync(),
-    /** The same object until something changes. */
-    list(): HistoryList {
-      requireIndex();
-      return (listed ??= { outputsPerChunk: chunkOutputs, entries, voids: data.voids() });
-    },
-    /** Throws NOT_FOUND unless the last one of these chunks has that checksum. */
-    async page(from: number, limit: number, last: string): Promise<Buffer> {
-      requireIndex();
-      const wanted = entries.slice(from, from + limit);
-      if (wanted.length < limit || wanted.at(-1)?.checksum !== last)
-        throw new ApiError("NOT_FOUND", "there are no such chunks, or no more; see /history");
-      const chunks: Uint8Array[] = [];
-      for (const { number } of wanted) {
-        const bytes = data.chunk(number);
-        if (bytes === undefined) {
-          logger.error({ chunk: number }, "a kept chunk is damaged; it is made again");
-          await drop(number);
-          passing.wake();
-          throw new ApiError("CHAIN_UNAVAILABLE", "a part of the history is made again", {
-            retryAfterSecs: 2,
-          });
-        }
-        chunks.push(bytes);
-        await yieldToEventLoop();
-      }
-      return Buffer.concat(chunks);
-    },
-  };
 }

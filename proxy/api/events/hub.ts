@@ -105,302 +105,326 @@ interface Reader {
   readonly giveUpAt: number;
 }
 
-export type Hub = ReturnType<typeof createHub>;
-
-export function createHub(
-  indexer: Pick<Indexer, "onChange" | "state">,
-  data: ChainDataStore,
-  tickets: Pick<Tickets, "onChange" | "openOf" | "view">,
-  options: HubOptions,
-) {
-  const { commentEveryMs = 15_000, checkEveryMs = 3_000, stalledAfterMs = 60_000 } = options;
-  const { aheadMs = 10_000, tickMs = 250, bridges, now, onFault } = options;
-  const readers = new Set<Reader>();
-  const byDeveloper = new Map<string, Set<Reader>>();
-  const log = new StreamLog(data, options.log);
-  const turns = new RoundRobin<Reader>(turn);
-  const visits = new RoundRobin<Reader>((reader) => {
-    if (readers.has(reader)) attend(reader);
-    return false;
-  });
-  const wheel = new TimerWheel<Reader>(tickMs, now, (reader) => visits.add(reader));
-  let isClosed = false;
-  let isCaughtUp = false;
-  let chainWords: { readonly ready: Buffer; readonly synced: Buffer } | undefined;
-  let joined: { readonly first: Buffer; readonly second: Buffer; readonly both: Buffer } | undefined;
+export class Hub {
+  readonly #indexer: Pick<Indexer, "onChange" | "state">;
+  readonly #data: ChainDataStore;
+  readonly #tickets: Pick<Tickets, "onChange" | "openOf" | "view">;
+  readonly #options: HubOptions;
+  readonly #commentEveryMs: number;
+  readonly #checkEveryMs: number;
+  readonly #stalledAfterMs: number;
+  readonly #aheadMs: number;
+  readonly #readers = new Set<Reader>();
+  readonly #byDeveloper = new Map<string, Set<Reader>>();
+  readonly #log: StreamLog;
+  readonly #turns: RoundRobin<Reader>;
+  readonly #wheel: TimerWheel<Reader>;
+  #isClosed = false;
+  #isCaughtUp = false;
+  #chainWords: { readonly ready: Buffer; readonly synced: Buffer } | undefined;
+  #joined: { readonly first: Buffer; readonly second: Buffer; readonly both: Buffer } | undefined;
   /** News are delivered one after the other, so that an older state never comes after a newer one. */
-  let delivering: Promise<void> = Promise.resolve();
+  #delivering: Promise<void> = Promise.resolve();
 
-  indexer.onChange((change) => {
-    chainWords = undefined;
-    if (change.type === "reorg") {
-      log.rollBack(change.ancestor);
-      for (const reader of readers) {
-        if (reader.phase !== "reading" || reader.cursor.block <= change.ancestor) continue;
-        reader.ancestor = Math.min(reader.ancestor ?? change.ancestor, change.ancestor);
-        turns.add(reader);
+  constructor(
+    indexer: Pick<Indexer, "onChange" | "state">,
+    data: ChainDataStore,
+    tickets: Pick<Tickets, "onChange" | "openOf" | "view">,
+    options: HubOptions,
+  ) {
+    this.#indexer = indexer;
+    this.#data = data;
+    this.#tickets = tickets;
+    this.#options = options;
+    this.#commentEveryMs = options.commentEveryMs ?? 15_000;
+    this.#checkEveryMs = options.checkEveryMs ?? 3_000;
+    this.#stalledAfterMs = options.stalledAfterMs ?? 60_000;
+    this.#aheadMs = options.aheadMs ?? 10_000;
+    const tickMs = options.tickMs ?? 250;
+    this.#log = new StreamLog(data, options.log);
+    this.#turns = new RoundRobin<Reader>((reader) => this.#turn(reader));
+    const visits = new RoundRobin<Reader>((reader) => {
+      if (this.#readers.has(reader)) this.#attend(reader);
+      return false;
+    });
+    this.#wheel = new TimerWheel<Reader>(tickMs, options.now, (reader) => visits.add(reader));
+    indexer.onChange((change) => {
+      this.#chainWords = undefined;
+      if (change.type === "reorg") {
+        this.#log.rollBack(change.ancestor);
+        for (const reader of this.#readers) {
+          if (reader.phase !== "reading" || reader.cursor.block <= change.ancestor) continue;
+          reader.ancestor = Math.min(reader.ancestor ?? change.ancestor, change.ancestor);
+          this.#turns.add(reader);
+        }
+        return;
       }
-      return;
-    }
-    const isNew = log.advance();
-    const isNowCaughtUp = !isCaughtUp && caughtUp();
-    for (const reader of readers) if (isNew || isNowCaughtUp || reader.phase === "behind") turns.add(reader);
-  });
-
-  tickets.onChange((ticket) => {
-    if (isClosed || !byDeveloper.has(ticket.owner.developerId)) return;
-    enqueue("ticket", ticket, () => ticketFrame(ticket));
-  });
-  bridges?.onChange((record) => {
-    if (isClosed || !byDeveloper.has(record.owner.developerId)) return;
-    enqueue("bridge", record, () => bridgeFrame(bridges, record));
-  });
-
-  function enqueue(kind: OwnKind, about: Own, frame: () => Buffer | Promise<Buffer>): void {
-    delivering = delivering
-      .then(async () => deliver(kind, about, await frame()))
-      .catch((error: unknown) => onFault?.(error));
+      const isNew = this.#log.advance();
+      const isNowCaughtUp = !this.#isCaughtUp && this.#caughtUp();
+      for (const reader of this.#readers)
+        if (isNew || isNowCaughtUp || reader.phase === "behind") this.#turns.add(reader);
+    });
+    tickets.onChange((ticket) => {
+      if (this.#isClosed || !this.#byDeveloper.has(ticket.owner.developerId)) return;
+      this.#enqueue("ticket", ticket, () => this.#ticketFrame(ticket));
+    });
+    const { bridges } = options;
+    bridges?.onChange((record) => {
+      if (this.#isClosed || !this.#byDeveloper.has(record.owner.developerId)) return;
+      this.#enqueue("bridge", record, () => bridgeFrame(bridges, record));
+    });
   }
 
-  function deliver(kind: OwnKind, about: Own, bytes: Buffer): void {
-    for (const reader of byDeveloper.get(about.owner.developerId) ?? []) {
+  /** The stream ends after `session_expired`, after `credential_revoked` and when the hub closes. */
+  read(subscription: Subscription, sink: Sink): Reading {
+    const time = this.#options.now();
+    const reader: Reader = {
+      subscription,
+      sink,
+      phase: "opening",
+      cursor: START,
+      ancestor: undefined,
+      news: undefined,
+      isSynced: false,
+      isAsking: false,
+      blockedSince: undefined,
+      checkAt: time + this.#checkEveryMs,
+      commentAt: time + this.#commentEveryMs,
+      giveUpAt: time + this.#aheadMs,
+    };
+    if (this.#isClosed) sink.end();
+    else {
+      this.#readers.add(reader);
+      const { developerId } = subscription.owner;
+      const own = this.#byDeveloper.get(developerId) ?? new Set();
+      this.#byDeveloper.set(developerId, own.add(reader));
+      this.#plan(reader);
+      this.#open(reader).catch((error: unknown) => {
+        this.#options.onFault?.(error);
+        this.#cut(reader);
+      });
+    }
+    return {
+      drained: () => {
+        if (reader.phase === "ended") return;
+        reader.blockedSince = undefined;
+        this.#turns.add(reader);
+      },
+      left: () => {
+        reader.phase = "ended";
+        this.#forget(reader);
+      },
+    };
+  }
+
+  /** Ends every stream; one that does not read what is under way is cut. */
+  close(): void {
+    this.#isClosed = true;
+    for (const reader of this.#readers) if (reader.phase !== "ended") this.#end(reader);
+    this.#wheel.stop();
+    setTimeout(() => [...this.#readers].forEach((reader) => this.#cut(reader)), LAST_WORDS_MS).unref();
+  }
+
+  #enqueue(kind: OwnKind, about: Own, frame: () => Buffer | Promise<Buffer>): void {
+    this.#delivering = this.#delivering
+      .then(async () => this.#deliver(kind, about, await frame()))
+      .catch((error: unknown) => this.#options.onFault?.(error));
+  }
+
+  #deliver(kind: OwnKind, about: Own, bytes: Buffer): void {
+    for (const reader of this.#byDeveloper.get(about.owner.developerId) ?? []) {
       if (!maySee(reader.subscription.owner, about) || !wants(reader, kind)) continue;
       reader.news ??= new Map();
       // At the end, so that a reader gets changes in their order.
       reader.news.delete(about.id);
       reader.news.set(about.id, bytes);
-      if (reader.news.size > MOST_NEWS) cut(reader);
-      else turns.add(reader);
+      if (reader.news.size > MOST_NEWS) this.#cut(reader);
+      else this.#turns.add(reader);
     }
   }
 
-  async function open(reader: Reader): Promise<void> {
+  async #open(reader: Reader): Promise<void> {
     const { owner, from } = reader.subscription;
-    write(reader, wants(reader, "ready") ? Buffer.concat([PREAMBLE, words().ready]) : PREAMBLE);
+    this.#write(reader, wants(reader, "ready") ? Buffer.concat([PREAMBLE, this.#words().ready]) : PREAMBLE);
     const frames: Buffer[] = [];
     if (wants(reader, "ticket")) {
-      for (const ticket of await tickets.openOf(owner)) {
+      for (const ticket of await this.#tickets.openOf(owner)) {
         // What changed since comes as news, and that is newer.
-        if (reader.news?.has(ticket.id) !== true) frames.push(await ticketFrame(ticket));
+        if (reader.news?.has(ticket.id) !== true) frames.push(await this.#ticketFrame(ticket));
       }
     }
-    if (bridges !== undefined && wants(reader, "bridge")) {
-      for (const record of await bridges.openOf(owner))
-        if (reader.news?.has(record.id) !== true) frames.push(await bridgeFrame(bridges, record));
+    if (this.#options.bridges !== undefined && wants(reader, "bridge")) {
+      for (const record of await this.#options.bridges.openOf(owner))
+        if (reader.news?.has(record.id) !== true)
+          frames.push(await bridgeFrame(this.#options.bridges, record));
     }
     if (reader.phase === "ended") return;
-    if (frames.length > 0) write(reader, Buffer.concat(frames));
+    if (frames.length > 0) this.#write(reader, Buffer.concat(frames));
     reader.phase = from === undefined ? "reading" : "behind";
-    turns.add(reader);
+    this.#turns.add(reader);
   }
 
   /** One turn of a reader: at most one piece of the log. True when there may be more. */
-  function turn(reader: Reader): boolean {
+  #turn(reader: Reader): boolean {
     if (reader.phase === "opening" || reader.phase === "ended" || reader.blockedSince !== undefined)
       return false;
-    if (reader.phase === "behind" && !beginAt(reader)) return false;
+    if (reader.phase === "behind" && !this.#beginAt(reader)) return false;
     if (reader.ancestor !== undefined) {
-      const back = backTo(data, reader.ancestor);
+      const back = backTo(this.#data, reader.ancestor);
       reader.ancestor = undefined;
       reader.cursor = back.cursor;
       reader.isSynced = false;
-      if (!write(reader, back.reorg)) return false;
+      if (!this.#write(reader, back.reorg)) return false;
     }
     if (reader.news !== undefined) {
       const news = [...reader.news.values()];
       reader.news = undefined;
-      if (!write(reader, Buffer.concat(news))) return false;
+      if (!this.#write(reader, Buffer.concat(news))) return false;
     }
-    const piece = log.after(reader.cursor, reader.subscription.kinds);
+    const piece = this.#log.after(reader.cursor, reader.subscription.kinds);
     if (piece !== undefined) {
       reader.cursor = piece.last;
       reader.isSynced = false;
     }
     const bytes = piece?.bytes ?? NONE;
-    const isAtEnd = log.isEnd(reader.cursor);
-    if (isAtEnd && !reader.isSynced && caughtUp()) {
+    const isAtEnd = this.#log.isEnd(reader.cursor);
+    if (isAtEnd && !reader.isSynced && this.#caughtUp()) {
       reader.isSynced = true;
-      write(reader, wants(reader, "synced") ? join(bytes, words().synced) : bytes);
+      this.#write(reader, wants(reader, "synced") ? this.#join(bytes, this.#words().synced) : bytes);
       return false;
     }
-    return write(reader, bytes) && !isAtEnd;
+    return this.#write(reader, bytes) && !isAtEnd;
   }
 
   /** False while the reader has to wait: an id that we do not know yet may be one that we have not indexed yet. */
-  function beginAt(reader: Reader): boolean {
+  #beginAt(reader: Reader): boolean {
     const { from } = reader.subscription;
-    if (from === undefined || !caughtUp()) return false;
-    if (isAhead(data, from) && now() < reader.giveUpAt) return false;
-    const start = startOf(data, from);
+    if (from === undefined || !this.#caughtUp()) return false;
+    if (isAhead(this.#data, from) && this.#options.now() < reader.giveUpAt) return false;
+    const start = startOf(this.#data, from);
     reader.cursor = start.cursor;
     reader.phase = "reading";
-    return start.reorg === undefined || write(reader, start.reorg);
+    return start.reorg === undefined || this.#write(reader, start.reorg);
   }
 
   /** What is due at some time: the end of a session, the credential's check, a comment, the end of patience. */
-  function attend(reader: Reader): void {
+  #attend(reader: Reader): void {
     const { endsAt, stillGood } = reader.subscription;
-    const time = now();
-    if (reader.blockedSince !== undefined && time - reader.blockedSince >= stalledAfterMs) {
-      cut(reader);
+    const time = this.#options.now();
+    if (reader.blockedSince !== undefined && time - reader.blockedSince >= this.#stalledAfterMs) {
+      this.#cut(reader);
       return;
     }
-    if (endsAt !== undefined && time >= endsAt) refuse(reader, SESSION_EXPIRED);
+    if (endsAt !== undefined && time >= endsAt) this.#refuse(reader, SESSION_EXPIRED);
     if (reader.phase === "ended") {
-      plan(reader);
+      this.#plan(reader);
       return;
     }
     if (time >= reader.checkAt && !reader.isAsking) {
       reader.isAsking = true;
-      reader.checkAt = time + checkEveryMs;
+      reader.checkAt = time + this.#checkEveryMs;
       stillGood().then(
         (isGood) => {
           reader.isAsking = false;
-          if (!isGood) refuse(reader, now() < (endsAt ?? Infinity) ? CREDENTIAL_REVOKED : SESSION_EXPIRED);
+          if (!isGood)
+            this.#refuse(
+              reader,
+              this.#options.now() < (endsAt ?? Infinity) ? CREDENTIAL_REVOKED : SESSION_EXPIRED,
+            );
         },
         (error: unknown) => {
           // Nobody can say whether it may go on. The client comes back and gets it from the front door.
-          onFault?.(error);
-          cut(reader);
+          this.#options.onFault?.(error);
+          this.#cut(reader);
         },
       );
     }
     if (time >= reader.commentAt) {
-      reader.commentAt = time + commentEveryMs;
-      if (reader.blockedSince === undefined) write(reader, COMMENT);
+      reader.commentAt = time + this.#commentEveryMs;
+      if (reader.blockedSince === undefined) this.#write(reader, COMMENT);
     }
-    if (reader.phase === "behind") turns.add(reader);
-    plan(reader);
+    if (reader.phase === "behind") this.#turns.add(reader);
+    this.#plan(reader);
   }
 
-  function plan(reader: Reader): void {
+  #plan(reader: Reader): void {
     const { endsAt = Infinity } = reader.subscription;
-    const stalledAt = reader.blockedSince === undefined ? Infinity : reader.blockedSince + stalledAfterMs;
+    const stalledAt =
+      reader.blockedSince === undefined ? Infinity : reader.blockedSince + this.#stalledAfterMs;
     const next =
       reader.phase === "ended" ? stalledAt : Math.min(reader.checkAt, reader.commentAt, endsAt, stalledAt);
-    const giveUpAt = reader.phase === "behind" ? Math.max(reader.giveUpAt, now()) : Infinity;
-    wheel.at(Math.min(next, giveUpAt), reader);
+    const giveUpAt = reader.phase === "behind" ? Math.max(reader.giveUpAt, this.#options.now()) : Infinity;
+    this.#wheel.at(Math.min(next, giveUpAt), reader);
   }
 
   /** True when the connection takes more. */
-  function write(reader: Reader, bytes: Buffer): boolean {
+  #write(reader: Reader, bytes: Buffer): boolean {
     if (reader.phase === "ended") return false;
     if (bytes.length === 0 || reader.sink.write(bytes)) return true;
-    reader.blockedSince = now();
+    reader.blockedSince = this.#options.now();
     return false;
   }
 
-  function refuse(reader: Reader, lastWords: Buffer): void {
+  #refuse(reader: Reader, lastWords: Buffer): void {
     if (reader.phase === "ended") return;
-    write(reader, lastWords);
-    end(reader);
+    this.#write(reader, lastWords);
+    this.#end(reader);
   }
 
   /** The reader stays known until its connection is gone, so that one that never reads the end is cut. */
-  function end(reader: Reader): void {
+  #end(reader: Reader): void {
     reader.phase = "ended";
-    reader.blockedSince ??= now();
+    reader.blockedSince ??= this.#options.now();
     reader.news = undefined;
-    turns.delete(reader);
+    this.#turns.delete(reader);
     reader.sink.end();
   }
 
-  function cut(reader: Reader): void {
+  #cut(reader: Reader): void {
     reader.phase = "ended";
-    forget(reader);
+    this.#forget(reader);
     reader.sink.cut();
   }
 
-  function forget(reader: Reader): void {
-    readers.delete(reader);
-    turns.delete(reader);
+  #forget(reader: Reader): void {
+    this.#readers.delete(reader);
+    this.#turns.delete(reader);
     reader.news = undefined;
     const { developerId } = reader.subscription.owner;
-    const others = byDeveloper.get(developerId);
+    const others = this.#byDeveloper.get(developerId);
     others?.delete(reader);
-    if (others?.size === 0) byDeveloper.delete(developerId);
-    if (readers.size === 0) wheel.stop();
+    if (others?.size === 0) this.#byDeveloper.delete(developerId);
+    if (this.#readers.size === 0) this.#wheel.stop();
   }
 
-  function caughtUp(): boolean {
-    return (isCaughtUp ||= indexer.state().syncedAt !== undefined);
+  #caughtUp(): boolean {
+    return (this.#isCaughtUp ||= this.#indexer.state().syncedAt !== undefined);
   }
 
   /** What is said about the chain as it is now, once for all. */
-  function words(): { readonly ready: Buffer; readonly synced: Buffer } {
-    if (chainWords !== undefined) return chainWords;
-    const [block_number, leaf_count] = [data.tip()?.number ?? 0, data.leafCount()];
-    const pool = checksumAddress(options.pool);
-    const ready = { chain_id: options.chainId, pool, block_number, leaf_count };
-    return (chainWords = {
+  #words(): { readonly ready: Buffer; readonly synced: Buffer } {
+    if (this.#chainWords !== undefined) return this.#chainWords;
+    const [block_number, leaf_count] = [this.#data.tip()?.number ?? 0, this.#data.leafCount()];
+    const pool = checksumAddress(this.#options.pool);
+    const ready = { chain_id: this.#options.chainId, pool, block_number, leaf_count };
+    return (this.#chainWords = {
       ready: frameOf({ kind: "ready", id: undefined, data: ready }),
       synced: frameOf({ kind: "synced", id: undefined, data: { block_number, leaf_count } }),
     });
   }
 
   /** Both in one write, and after one event the same bytes for every reader. */
-  function join(first: Buffer, second: Buffer): Buffer {
+  #join(first: Buffer, second: Buffer): Buffer {
     if (first.length === 0) return second;
-    if (joined?.first !== first || joined.second !== second) {
-      joined = { first, second, both: Buffer.concat([first, second]) };
+    if (this.#joined?.first !== first || this.#joined.second !== second) {
+      this.#joined = { first, second, both: Buffer.concat([first, second]) };
     }
-    return joined.both;
+    return this.#joined.both;
   }
 
-  async function ticketFrame(ticket: TicketRecord): Promise<Buffer> {
-    return frameOf({ kind: "ticket", id: undefined, data: await tickets.view(ticket) });
+  async #ticketFrame(ticket: TicketRecord): Promise<Buffer> {
+    return frameOf({ kind: "ticket", id: undefined, data: await this.#tickets.view(ticket) });
   }
-
-  return {
-    /** The stream ends after `session_expired`, after `credential_revoked` and when the hub closes. */
-    read(subscription: Subscription, sink: Sink): Reading {
-      const time = now();
-      const reader: Reader = {
-        subscription,
-        sink,
-        phase: "opening",
-        cursor: START,
-        ancestor: undefined,
-        news: undefined,
-        isSynced: false,
-        isAsking: false,
-        blockedSince: undefined,
-        checkAt: time + checkEveryMs,
-        commentAt: time + commentEveryMs,
-        giveUpAt: time + aheadMs,
-      };
-      if (isClosed) sink.end();
-      else {
-        readers.add(reader);
-        const { developerId } = subscription.owner;
-        const own = byDeveloper.get(developerId) ?? new Set();
-        byDeveloper.set(developerId, own.add(reader));
-        plan(reader);
-        open(reader).catch((error: unknown) => {
-          onFault?.(error);
-          cut(reader);
-        });
-      }
-      return {
-        drained() {
-          if (reader.phase === "ended") return;
-          reader.blockedSince = undefined;
-          turns.add(reader);
-        },
-        left() {
-          reader.phase = "ended";
-          forget(reader);
-        },
-      };
-    },
-    /** Ends every stream; one that does not read what is under way is cut. */
-    close(): void {
-      isClosed = true;
-      for (const reader of readers) if (reader.phase !== "ended") end(reader);
-      wheel.stop();
-      setTimeout(() => [...readers].forEach(cut), LAST_WORDS_MS).unref();
-    },
-  };
 }
 
 async function bridgeFrame(bridges: BridgeFeed, record: BridgeRecord): Promise<Buffer> {

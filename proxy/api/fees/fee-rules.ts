@@ -44,16 +44,118 @@ export interface FeeParts extends ServiceFeesParts {
 
 const PRICE_RETRY_SECS = 30;
 
-export type Fees = ReturnType<typeof createFees>;
+export class Fees {
+  readonly #parts: FeeParts;
+  readonly #serviceFees: ReturnType<typeof createServiceFees>;
+  readonly minimums: { asset: string; operation: FeeOperation; minimum: string }[];
 
-export function createFees(parts: FeeParts) {
-  const { assets, serviceFee, feeSchedule, minimums, store, now } = parts;
-  const serviceFees = createServiceFees(parts);
-  const isListed = (asset: Address): boolean => assets.some(({ address }) => address === asset);
+  constructor(parts: FeeParts) {
+    this.#parts = parts;
+    this.#serviceFees = createServiceFees(parts);
+    this.minimums = parts.minimums.map(({ asset, operation, minimum }) => ({
+      asset: checksumAddress(asset),
+      operation,
+      minimum: String(minimum),
+    }));
+  }
+
+  /**
+   * The opened notes that pay a sink, or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING, FEE_TOO_LOW
+   * or PRICE_UNAVAILABLE. Cheap first: hashing starts only when everything that needs none has passed.
+   */
+  async check({ developerId, kind, facts, openings }: FeeQuestion): Promise<readonly PaidNote[]> {
+    const operation = operationOf(kind, facts);
+    const opened = openings.map(readOpening);
+    const foreign = opened.findIndex(({ asset }) => !this.#isListed(asset));
+    if (foreign >= 0) throw unsupported(`fees[${foreign}].asset`);
+
+    const publicAsset = facts.amount === 0n ? undefined : addressFromField(facts.asset);
+    if (facts.amount > 0n && (publicAsset === undefined || !this.#isListed(publicAsset))) {
+      throw unsupported("public_signals");
+    }
+    const least = this.#parts.minimums.find(
+      (entry) => entry.asset === publicAsset && entry.operation === operation,
+    );
+    if (least !== undefined && facts.amount < least.minimum) {
+      throw new ApiError("AMOUNT_TOO_SMALL", `The least amount of a ${operation} is ${least.minimum}`);
+    }
+
+    const rules = await this.#parts.store.rules(developerId);
+    const outputs = new FeeOutputs(opened, facts.commitments);
+    let refusal: ApiError | undefined;
+    for (const asset of this.#candidates(publicAsset, opened)) {
+      for (const asked of await this.#enough(rules, asset, operation)) {
+        const paid = outputs.match(duesOf(asked, asset, operation, facts.amount));
+        if (!(paid instanceof ApiError)) return this.#paidNotes(outputs, paid, asked, developerId);
+        refusal ??= paid;
+      }
+    }
+    throw refusal ?? missing("service");
+  }
+
+  /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
+  async rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<AskedTerms> {
+    const service = this.#serviceTerms(asset, operation);
+    return {
+      service,
+      developer: ruleOf(await this.#parts.store.rules(developerId), asset, operation)?.terms,
+    };
+  }
+
+  /** The caller's effective rules, for `/whoami`. */
+  async effective(developerId: string): Promise<FeeRules[]> {
+    const rules = await this.#parts.store.rules(developerId);
+    const at = this.#parts.now();
+    const enforcesTransfers = this.#parts.assets.every(({ address }) => this.#isCharged(rules, address));
+    return this.#parts.assets.flatMap(({ address }) =>
+      OPERATIONS.flatMap((operation): FeeRules[] => {
+        const inForce = this.#serviceFees.inForce(address, operation);
+        const service = inForce === "unpriced" ? undefined : inForce;
+        const developer = ruleOf(rules, address, operation)?.terms;
+        const isScheduled = this.#parts.feeSchedule.some(
+          (entry) => entry.asset === address && entry.operation === operation,
+        );
+        if (!isScheduled && developer === undefined) return [];
+        const promisedUntil = this.#serviceFees.goodUntil(address, operation);
+        const goodUntil = promisedUntil > at ? Math.min(at + GRACE_MS, promisedUntil) : at;
+        const isEnforced = operation !== "transfer" || (developer?.bps === 0 && enforcesTransfers);
+        return [
+          {
+            asset: checksumAddress(address),
+            operation,
+            service: service === undefined ? null : shown(service, true),
+            developer: developer === undefined ? null : shown(developer, isEnforced),
+            valid_until: new Date(goodUntil).toISOString(),
+          },
+        ];
+      }),
+    );
+  }
+
+  schedule(): Info["fees"] {
+    return {
+      service_address: this.#parts.serviceFee?.text ?? null,
+      schedule: this.#parts.feeSchedule.flatMap(({ asset, operation, bps, flat: configured }) => {
+        const terms = this.#serviceFees.inForce(asset, operation);
+        if (terms === "unpriced") return [];
+        const flat = terms?.flat ?? configured ?? 0n;
+        return [{ asset: checksumAddress(asset), operation, flat: String(flat), bps }];
+      }),
+    };
+  }
+
+  /** Follows the prices, see ../../base/fees/service-fees.ts. */
+  refresh() {
+    return this.#serviceFees.refresh();
+  }
+
+  #isListed(asset: Address): boolean {
+    return this.#parts.assets.some(({ address }) => address === asset);
+  }
 
   /** In force now. */
-  function serviceTerms(asset: Address, operation: FeeOperation): FeeTerms | undefined {
-    const terms = serviceFees.inForce(asset, operation);
+  #serviceTerms(asset: Address, operation: FeeOperation): FeeTerms | undefined {
+    const terms = this.#serviceFees.inForce(asset, operation);
     if (terms !== "unpriced") return terms;
     // Nothing else waits for a price: money never freezes because of one.
     if (operation !== "swap") return undefined;
@@ -63,14 +165,14 @@ export function createFees(parts: FeeParts) {
   }
 
   /** Every pair of terms that is enough; first the pair in force, whose refusal is the one that is told. */
-  async function enough(
+  async #enough(
     rules: readonly DeveloperRule[],
     asset: Address,
     operation: FeeOperation,
   ): Promise<AskedTerms[]> {
-    serviceTerms(asset, operation);
-    const byService = await serviceFees.enough(asset, operation);
-    const byDeveloper = enoughOf(ruleOf(rules, asset, operation), now());
+    this.#serviceTerms(asset, operation);
+    const byService = await this.#serviceFees.enough(asset, operation);
+    const byDeveloper = enoughOf(ruleOf(rules, asset, operation), this.#parts.now());
     return byService.flatMap((service) => byDeveloper.map((developer) => ({ service, developer })));
   }
 
@@ -78,101 +180,16 @@ export function createFees(parts: FeeParts) {
    * The assets that a statement may be of. A transfer hides its own: a note that opens names it (all outputs of
    * a statement are of one asset, by the circuit), and without one it may be any that is free of fees.
    */
-  function candidates(publicAsset: Address | undefined, opened: readonly Opened[]): readonly Address[] {
+  #candidates(publicAsset: Address | undefined, opened: readonly Opened[]): readonly Address[] {
     if (publicAsset !== undefined) return [publicAsset];
-    return [...new Set([...opened.map(({ asset }) => asset), ...assets.map(({ address }) => address)])];
+    return [
+      ...new Set([...opened.map(({ asset }) => asset), ...this.#parts.assets.map(({ address }) => address)]),
+    ];
   }
 
-  return {
-    /**
-     * The opened notes that pay a sink, or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING, FEE_TOO_LOW
-     * or PRICE_UNAVAILABLE. Cheap first: hashing starts only when everything that needs none has passed.
-     */
-    async check({ developerId, kind, facts, openings }: FeeQuestion): Promise<readonly PaidNote[]> {
-      const operation = operationOf(kind, facts);
-      const opened = openings.map(readOpening);
-      const foreign = opened.findIndex(({ asset }) => !isListed(asset));
-      if (foreign >= 0) throw unsupported(`fees[${foreign}].asset`);
-
-      const publicAsset = facts.amount === 0n ? undefined : addressFromField(facts.asset);
-      if (facts.amount > 0n && (publicAsset === undefined || !isListed(publicAsset))) {
-        throw unsupported("public_signals");
-      }
-      const least = minimums.find((entry) => entry.asset === publicAsset && entry.operation === operation);
-      if (least !== undefined && facts.amount < least.minimum) {
-        throw new ApiError("AMOUNT_TOO_SMALL", `The least amount of a ${operation} is ${least.minimum}`);
-      }
-
-      const rules = await store.rules(developerId);
-      const outputs = new FeeOutputs(opened, facts.commitments);
-      let refusal: ApiError | undefined;
-      for (const asset of candidates(publicAsset, opened)) {
-        for (const asked of await enough(rules, asset, operation)) {
-          const paid = outputs.match(duesOf(asked, asset, operation, facts.amount));
-          if (!(paid instanceof ApiError)) return paidNotes(outputs, paid, asked, developerId);
-          refusal ??= paid;
-        }
-      }
-      throw refusal ?? missing("service");
-    },
-
-    /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
-    async rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<AskedTerms> {
-      const service = serviceTerms(asset, operation);
-      return { service, developer: ruleOf(await store.rules(developerId), asset, operation)?.terms };
-    },
-
-    /** The caller's effective rules, for `/whoami`. */
-    async effective(developerId: string): Promise<FeeRules[]> {
-      const rules = await store.rules(developerId);
-      const at = now();
-      const enforcesTransfers = assets.every(({ address }) => isCharged(rules, address));
-      return assets.flatMap(({ address }) =>
-        OPERATIONS.flatMap((operation): FeeRules[] => {
-          const inForce = serviceFees.inForce(address, operation);
-          const service = inForce === "unpriced" ? undefined : inForce;
-          const developer = ruleOf(rules, address, operation)?.terms;
-          const isScheduled = feeSchedule.some(
-            (entry) => entry.asset === address && entry.operation === operation,
-          );
-          if (!isScheduled && developer === undefined) return [];
-          const promisedUntil = serviceFees.goodUntil(address, operation);
-          const goodUntil = promisedUntil > at ? Math.min(at + GRACE_MS, promisedUntil) : at;
-          const isEnforced = operation !== "transfer" || (developer?.bps === 0 && enforcesTransfers);
-          return [
-            {
-              asset: checksumAddress(address),
-              operation,
-              service: service === undefined ? null : shown(service, true),
-              developer: developer === undefined ? null : shown(developer, isEnforced),
-              valid_until: new Date(goodUntil).toISOString(),
-            },
-          ];
-        }),
-      );
-    },
-
-    schedule: (): Info["fees"] => ({
-      service_address: serviceFee?.text ?? null,
-      schedule: feeSchedule.flatMap(({ asset, operation, bps, flat: configured }) => {
-        const terms = serviceFees.inForce(asset, operation);
-        if (terms === "unpriced") return [];
-        const flat = terms?.flat ?? configured ?? 0n;
-        return [{ asset: checksumAddress(asset), operation, flat: String(flat), bps }];
-      }),
-    }),
-    minimums: minimums.map(({ asset, operation, minimum }) => ({
-      asset: checksumAddress(asset),
-      operation,
-      minimum: String(minimum),
-    })),
-    /** Follows the prices, see ./service-fees.ts. */
-    refresh: () => serviceFees.refresh(),
-  };
-
   /** Whether a transfer of this asset owes a note that is opened, so that it tells itself from other assets. */
-  function isCharged(rules: readonly DeveloperRule[], asset: Address): boolean {
-    const service = serviceFees.inForce(asset, "transfer");
+  #isCharged(rules: readonly DeveloperRule[], asset: Address): boolean {
+    const service = this.#serviceFees.inForce(asset, "transfer");
     const developer = ruleOf(rules, asset, "transfer")?.terms;
     return [service === "unpriced" ? undefined : service, developer].some(
       (terms) => terms !== undefined && terms.bps === 0 && terms.flat > 0n,
@@ -180,7 +197,7 @@ export function createFees(parts: FeeParts) {
   }
 
   /** Every opened note that pays one of the sinks, also beyond what is owed: whoever receives it wants to know. */
-  function paidNotes(
+  #paidNotes(
     outputs: FeeOutputs,
     paid: ReadonlyMap<Opened, Due>,
     { service, developer }: AskedTerms,

@@ -56,52 +56,7 @@ export function createPinnedFetch(options: PinnedFetchOptions): PinnedFetch {
     const name = target.hostname.replace(/^\[(.*)\]$/, "$1");
     const address = await checkedAddress(name, isPlain);
     signal.throwIfAborted();
-    return new Promise((settle, reject) => {
-      const terms = {
-        host: address,
-        port: target.port === "" ? undefined : target.port,
-        path: `${target.pathname}${target.search}`,
-        headers: { Host: target.host, Accept: "application/json", "Accept-Encoding": "identity" },
-        agent: false as const,
-        signal,
-      };
-      // The certificate is checked against the name, never the address. SNI must not hold an address (RFC 6066).
-      const request = isPlain
-        ? httpRequest(terms)
-        : httpsRequest({
-            ...terms,
-            ...(isIP(name) === 0 ? { servername: name } : {}),
-            ...(ca === undefined ? {} : { ca }),
-            rejectUnauthorized: true,
-          });
-      const refuse = (reason: string): void => {
-        reject(new FetchRefused(reason));
-        request.destroy();
-      };
-      request.once("error", () => refuse(signal.aborted ? "it took too long" : "the connection failed"));
-      request.once("response", (response) => {
-        const { statusCode, headers } = response;
-        // Redirects come here too: where they lead, nobody has approved.
-        if (statusCode !== 200) {
-          refuse(`the answer has status ${String(statusCode)}`);
-          return;
-        }
-        if ((headers["content-encoding"] ?? "identity") !== "identity") {
-          refuse("the answer is encoded");
-          return;
-        }
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on("data", (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > maxBytes) refuse("the answer is too large");
-          else chunks.push(chunk);
-        });
-        response.once("end", () => settle(Buffer.concat(chunks).toString("utf8")));
-        response.once("error", () => refuse(signal.aborted ? "it took too long" : "the answer broke off"));
-      });
-      request.end();
-    });
+    return textAt(target, address, { name, isPlain, signal, maxBytes, ca });
   }
 
   return async (url, approvedHost) => {
@@ -122,6 +77,64 @@ export function createPinnedFetch(options: PinnedFetchOptions): PinnedFetch {
       work.catch(() => undefined);
     }
   };
+}
+
+interface Terms {
+  readonly name: string;
+  readonly isPlain: boolean;
+  readonly signal: AbortSignal;
+  readonly maxBytes: number;
+  readonly ca: PinnedFetchOptions["ca"];
+}
+
+/** What this address answers. Throws FetchRefused. */
+function textAt(target: URL, host: string, { name, isPlain, signal, maxBytes, ca }: Terms): Promise<string> {
+  return new Promise((settle, reject) => {
+    const terms = {
+      host,
+      port: target.port === "" ? undefined : target.port,
+      path: `${target.pathname}${target.search}`,
+      headers: { Host: target.host, Accept: "application/json", "Accept-Encoding": "identity" },
+      agent: false as const,
+      signal,
+    };
+    // The certificate is checked against the name, never the address. SNI must not hold an address (RFC 6066).
+    const request = isPlain
+      ? httpRequest(terms)
+      : httpsRequest({
+          ...terms,
+          ...(isIP(name) === 0 ? { servername: name } : {}),
+          ...(ca === undefined ? {} : { ca }),
+          rejectUnauthorized: true,
+        });
+    const refuse = (reason: string): void => {
+      reject(new FetchRefused(reason));
+      request.destroy();
+    };
+    request.once("error", () => refuse(signal.aborted ? "it took too long" : "the connection failed"));
+    request.once("response", (response) => {
+      const { statusCode, headers } = response;
+      // Redirects come here too: where they lead, nobody has approved.
+      if (statusCode !== 200) {
+        refuse(`the answer has status ${String(statusCode)}`);
+        return;
+      }
+      if ((headers["content-encoding"] ?? "identity") !== "identity") {
+        refuse("the answer is encoded");
+        return;
+      }
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > maxBytes) refuse("the answer is too large");
+        else chunks.push(chunk);
+      });
+      response.once("end", () => settle(Buffer.concat(chunks).toString("utf8")));
+      response.once("error", () => refuse(signal.aborted ? "it took too long" : "the answer broke off"));
+    });
+    request.end();
+  });
 }
 
 async function resolveAll(host: string): Promise<readonly string[]> {

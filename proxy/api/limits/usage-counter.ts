@@ -29,97 +29,106 @@ export interface UsageCounterParts {
   readonly pourMs?: number;
 }
 
-export type UsageCounter = ReturnType<typeof createUsageCounter>;
-
-export function createUsageCounter({ store, logger, now, pourMs = POUR_MS }: UsageCounterParts) {
-  let day = dayOf(now());
-  let live = new Map<string, Map<Endpoint | undefined, ByCode>>();
+export class UsageCounter {
+  readonly #parts: UsageCounterParts;
+  readonly #pourMs: number;
+  #day: number;
+  #live = new Map<string, Map<Endpoint | undefined, ByCode>>();
   /** Taken from `live`, each sum once, however long the store does not answer. */
-  const waiting = new Map<string, Counted>();
+  readonly #waiting = new Map<string, Counted>();
   /** A pour of which it is not known whether it was made. */
-  let underWay: readonly Counted[] = [];
-  let source = randomUUID();
-  let number = 1;
-  let timer: NodeJS.Timeout | undefined;
-  let pouring: Promise<void> | undefined;
-  let isFailing = false;
+  #underWay: readonly Counted[] = [];
+  #source = randomUUID();
+  #number = 1;
+  #timer: NodeJS.Timeout | undefined;
+  #pouring: Promise<void> | undefined;
+  #isFailing = false;
 
-  function settle(): void {
-    for (const [developerId, operations] of live)
+  constructor(parts: UsageCounterParts) {
+    this.#parts = parts;
+    this.#pourMs = parts.pourMs ?? POUR_MS;
+    this.#day = dayOf(parts.now());
+  }
+
+  /** One request of a developer: `endpoint` undefined where it matched none, `code` where it was not refused. */
+  count(developerId: string, endpoint: Endpoint | undefined, code: ErrorCode | undefined): void {
+    const today = dayOf(this.#parts.now());
+    if (today !== this.#day) {
+      this.#settle();
+      this.#day = today;
+    }
+    let operations = this.#live.get(developerId);
+    if (operations === undefined)
+      this.#live.set(developerId, (operations = new Map<Endpoint | undefined, ByCode>()));
+    let codes = operations.get(endpoint);
+    if (codes === undefined) operations.set(endpoint, (codes = new Map<ErrorCode | undefined, number>()));
+    codes.set(code, (codes.get(code) ?? 0) + 1);
+  }
+
+  pour(): Promise<void> {
+    return (this.#pouring ??= this.#pourAll()
+      .then(
+        () => (this.#isFailing = false),
+        (error: unknown) => {
+          if (!this.#isFailing)
+            this.#parts.logger.warn(
+              { err: error },
+              "usage is not in the store yet; it is kept and tried again",
+            );
+          this.#isFailing = true;
+        },
+      )
+      .then(() => (this.#pouring = undefined)));
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.pour(), this.#pourMs);
+  }
+
+  /** Pours what is left. Call it when nothing is counted any more, and the store is still open. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#pouring;
+    await this.pour();
+  }
+
+  #settle(): void {
+    for (const [developerId, operations] of this.#live)
       for (const [endpoint, codes] of operations) {
         const operation = (endpoint && NAMES.get(endpoint)) ?? "none";
         let requests = 0;
         for (const [code, count] of codes) {
           requests += count;
-          if (code !== undefined) wait({ developerId, day, operation, code, count });
+          if (code !== undefined) this.#wait({ developerId, day: this.#day, operation, code, count });
         }
-        wait({ developerId, day, operation, code: undefined, count: requests });
+        this.#wait({ developerId, day: this.#day, operation, code: undefined, count: requests });
       }
-    live = new Map();
+    this.#live = new Map();
   }
 
-  function wait(one: Counted): void {
+  #wait(one: Counted): void {
     const key = `${String(one.day)} ${one.developerId} ${one.operation} ${one.code ?? ""}`;
-    waiting.set(key, { ...one, count: one.count + (waiting.get(key)?.count ?? 0) });
+    this.#waiting.set(key, { ...one, count: one.count + (this.#waiting.get(key)?.count ?? 0) });
   }
 
-  function takeSome(): readonly Counted[] {
-    const some = [...waiting].slice(0, MOST_SUMS);
-    for (const [key] of some) waiting.delete(key);
+  #takeSome(): readonly Counted[] {
+    const some = [...this.#waiting].slice(0, MOST_SUMS);
+    for (const [key] of some) this.#waiting.delete(key);
     return some.map(([, one]) => one);
   }
 
-  async function pourAll(): Promise<void> {
-    settle();
+  async #pourAll(): Promise<void> {
+    this.#settle();
     for (;;) {
-      if (underWay.length === 0) underWay = takeSome();
-      if (underWay.length === 0) return;
-      if (await store.pour(source, number, underWay)) {
-        underWay = [];
-        number++;
+      if (this.#underWay.length === 0) this.#underWay = this.#takeSome();
+      if (this.#underWay.length === 0) return;
+      if (await this.#parts.store.pour(this.#source, this.#number, this.#underWay)) {
+        this.#underWay = [];
+        this.#number++;
       } else {
-        source = randomUUID();
-        number = 1;
+        this.#source = randomUUID();
+        this.#number = 1;
       }
     }
   }
-
-  const pour = (): Promise<void> =>
-    (pouring ??= pourAll()
-      .then(
-        () => (isFailing = false),
-        (error: unknown) => {
-          if (!isFailing)
-            logger.warn({ err: error }, "usage is not in the store yet; it is kept and tried again");
-          isFailing = true;
-        },
-      )
-      .then(() => (pouring = undefined)));
-
-  return {
-    /** One request of a developer: `endpoint` undefined where it matched none, `code` where it was not refused. */
-    count(developerId: string, endpoint: Endpoint | undefined, code: ErrorCode | undefined): void {
-      const today = dayOf(now());
-      if (today !== day) {
-        settle();
-        day = today;
-      }
-      let operations = live.get(developerId);
-      if (operations === undefined)
-        live.set(developerId, (operations = new Map<Endpoint | undefined, ByCode>()));
-      let codes = operations.get(endpoint);
-      if (codes === undefined) operations.set(endpoint, (codes = new Map<ErrorCode | undefined, number>()));
-      codes.set(code, (codes.get(code) ?? 0) + 1);
-    },
-    pour,
-    start(): void {
-      timer = setInterval(() => void pour(), pourMs);
-    },
-    /** Pours what is left. Call it when nothing is counted any more, and the store is still open. */
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await pouring;
-      await pour();
-    },
-  };
 }

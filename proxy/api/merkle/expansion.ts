@@ -30,19 +30,37 @@ interface Owed {
 }
 
 /** @param madeAt the statement whose leaves begin there, of those before the first log that is taken */
-export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataStore["madeAt"]) {
-  let owed: Owed | undefined;
-  const made = new Map<number, Executed>();
+export class Expansion {
+  readonly #pool: Pick<Pool, "parseLog">;
+  readonly #madeAt: ChainDataStore["madeAt"];
+  #owed: Owed | undefined;
+  readonly #made = new Map<number, Executed>();
 
-  function requireNothingOwed(): void {
-    if (owed !== undefined) throw new ChainUnreachable("the node left out the note that a swap made");
+  constructor(pool: Pick<Pool, "parseLog">, madeAt: ChainDataStore["madeAt"]) {
+    this.#pool = pool;
+    this.#madeAt = madeAt;
   }
 
-  function eventsOf(log: RawLog): ChainEvent[] {
-    const parsed = pool.parseLog(log);
+  /** The next log. Throws ChainUnreachable when it does not follow the ones before. */
+  take(log: RawLog): LoggedEvent[] {
+    return this.#eventsOf(log).map((event, part) => ({
+      position: { block: log.blockNumber, logIndex: log.logIndex, part },
+      blockHash: log.blockHash,
+      txHash: log.txHash,
+      event,
+    }));
+  }
+
+  /** After the last log of whole blocks. Throws ChainUnreachable when something is still owed. */
+  done(): void {
+    if (this.#owed !== undefined) throw new ChainUnreachable("the node left out the note that a swap made");
+  }
+
+  #eventsOf(log: RawLog): ChainEvent[] {
+    const parsed = this.#pool.parseLog(log);
     switch (parsed?.kind) {
       case "executed": {
-        requireNothingOwed();
+        this.done();
         const { executed } = parsed;
         const { statement, firstLeafIndex, nullifiers, commitments } = executed;
         const { leaves } = KINDS[executed.kind];
@@ -52,12 +70,12 @@ export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataS
         };
         if (commitments.length < leaves) {
           const i = commitments.length;
-          owed = { statement, txHash: log.txHash, index: firstLeafIndex + i, sealed: sealedOf(i) };
+          this.#owed = { statement, txHash: log.txHash, index: firstLeafIndex + i, sealed: sealedOf(i) };
         }
         const entry: Executed = {
           ...{ kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
         };
-        made.set(firstLeafIndex, entry);
+        this.#made.set(firstLeafIndex, entry);
         return [
           entry,
           ...nullifiers.map((nullifier) => ({ kind: "nullifier" as const, nullifier })),
@@ -73,18 +91,22 @@ export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataS
       }
       case "note-hashed": {
         const { statement, leafIndex, commitment, npk, asset, value } = parsed;
-        if (owed?.statement !== statement || owed.txHash !== log.txHash || owed.index !== leafIndex) {
+        if (
+          this.#owed?.statement !== statement ||
+          this.#owed.txHash !== log.txHash ||
+          this.#owed.index !== leafIndex
+        ) {
           throw new ChainUnreachable("the node left out the swap that a note came from");
         }
-        const { sealed } = owed;
-        owed = undefined;
+        const { sealed } = this.#owed;
+        this.#owed = undefined;
         const opening = { npk, asset, value };
         return [
           { kind: "leaf", index: leafIndex, commitment, sealed, source: "swap", isLast: true, opening },
         ];
       }
       case "credited": {
-        requireNothingOwed();
+        this.done();
         const { leafIndex, commitment, npk, asset, value, ephemeralKey, ciphertext } = parsed;
         const sealed: SealedOutput = { ephemeralKey, output: 0, ciphertext };
         const opening = { npk, asset, value };
@@ -100,7 +122,7 @@ export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataS
       }
       case "voided": {
         const { statement, firstLeafIndex, leafCount } = parsed;
-        const executed = made.get(firstLeafIndex) ?? madeAt(firstLeafIndex);
+        const executed = this.#made.get(firstLeafIndex) ?? this.#madeAt(firstLeafIndex);
         if (executed?.statement !== statement || executed.leafCount !== leafCount)
           throw new ChainUnreachable("the node left out the statement that was refuted");
         return [{ ...executed, kind: "voided" }];
@@ -112,17 +134,4 @@ export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataS
         return [];
     }
   }
-
-  return {
-    /** The next log. Throws ChainUnreachable when it does not follow the ones before. */
-    take: (log: RawLog): LoggedEvent[] =>
-      eventsOf(log).map((event, part) => ({
-        position: { block: log.blockNumber, logIndex: log.logIndex, part },
-        blockHash: log.blockHash,
-        txHash: log.txHash,
-        event,
-      })),
-    /** After the last log of whole blocks. Throws ChainUnreachable when something is still owed. */
-    done: requireNothingOwed,
-  };
 }

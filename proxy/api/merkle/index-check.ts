@@ -12,7 +12,7 @@ import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../../base/store
 import { ZERO_BYTES32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
-import { createExpansion } from "./expansion.ts";
+import { Expansion } from "./expansion.ts";
 import { CommitmentTree, inTree } from "./tree.ts";
 
 export interface IndexReport {
@@ -131,7 +131,7 @@ async function compareSample(
   }
   const found: LoggedEvent[] = [];
   for (const block of blocks) {
-    const expansion = createExpansion(pool, (firstLeafIndex) => data.madeAt(firstLeafIndex));
+    const expansion = new Expansion(pool, (firstLeafIndex) => data.madeAt(firstLeafIndex));
     const logs = await pool.logs({ fromBlock: block, toBlock: block });
     const ordered = [...logs].sort((a, b) => a.logIndex - b.logIndex);
     found.push(...ordered.flatMap((log) => expansion.take(log)));

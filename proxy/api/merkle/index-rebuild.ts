@@ -9,7 +9,7 @@ import type { Chain } from "../../base/chain/provider.ts";
 import type { Logger } from "../../base/logging.ts";
 import type { IndexSource, RebuildStore } from "../../base/store/lmdb/rebuild.ts";
 import { checkIndex, type IndexReport } from "./index-check.ts";
-import { createIndexer } from "./indexer.ts";
+import { Indexer } from "./indexer.ts";
 
 export interface RebuildProgress {
   /** The last block that is indexed, and the chain's newest when the rebuild began. */
@@ -64,7 +64,7 @@ export async function rebuildIndex(
     block: data.tip()?.number ?? source.deploymentBlock - 1,
     leaves: data.leafCount(),
   };
-  const indexer = createIndexer(chain, pool, data, logger, {
+  const indexer = new Indexer(chain, pool, data, logger, {
     deploymentBlock: source.deploymentBlock,
     pollIntervalMs: POLL_MS,
   });

@@ -18,7 +18,7 @@ import {
   type LoggedEvent,
 } from "../../base/store/chain-data.ts";
 import { SUBTREE_LEAVES } from "../../../shared/notes/merkle.ts";
-import { createExpansion } from "./expansion.ts";
+import { Expansion } from "./expansion.ts";
 import { CommitmentTree, inTree } from "./tree.ts";
 
 export type IndexChange =
@@ -45,8 +45,6 @@ export function freshTip({ tip, syncedAt, fault }: IndexState, now: number): Byt
   return isFresh ? tip?.hash : undefined;
 }
 
-export type Indexer = ReturnType<typeof createIndexer>;
-
 export interface IndexerOptions {
   readonly deploymentBlock: number;
   readonly pollIntervalMs: number;
@@ -67,149 +65,190 @@ function placesBetween(before: number, after: number): number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
 }
 
-export function createIndexer(
-  chain: Chain,
-  pool: Pool,
-  store: ChainDataStore,
-  logger: Logger,
-  { deploymentBlock, pollIntervalMs }: IndexerOptions,
-) {
-  const tree = new CommitmentTree();
-  const listeners = new Set<(change: IndexChange) => void>();
-  let syncedAt: number | undefined;
-  let fault: string | undefined;
-  let rangeBlocks = RANGE_BLOCKS;
+export class Indexer {
+  readonly #chain: Chain;
+  readonly #pool: Pool;
+  readonly #store: ChainDataStore;
+  readonly #logger: Logger;
+  readonly #options: IndexerOptions;
+  readonly tree = new CommitmentTree();
+  readonly #listeners = new Set<(change: IndexChange) => void>();
+  #syncedAt: number | undefined;
+  #fault: string | undefined;
+  #rangeBlocks = RANGE_BLOCKS;
+  readonly #passing: ReturnType<typeof createPassing>;
 
-  function emit(change: IndexChange): void {
-    for (const listener of listeners) listener(change);
+  constructor(chain: Chain, pool: Pool, store: ChainDataStore, logger: Logger, options: IndexerOptions) {
+    this.#chain = chain;
+    this.#pool = pool;
+    this.#store = store;
+    this.#logger = logger;
+    this.#options = options;
+    this.#passing = createPassing(
+      () => this.#pass(),
+      options.pollIntervalMs,
+      (error) => {
+        if (error instanceof ChainUnreachable)
+          this.#logger.warn({ reason: error.message }, "indexing waits for the chain");
+        else this.#logger.error({ err: error }, "indexing failed");
+      },
+    );
+  }
+
+  /** Rebuilds the tree from the store, then follows the chain until `stop`. */
+  async start(): Promise<void> {
+    await this.#rebuild();
+    this.#passing.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#passing.stop();
+  }
+
+  /** One pass to the chain's head as it is now or later; several callers share one pass. */
+  sync(): Promise<void> {
+    return this.#passing.sync();
+  }
+
+  state(): IndexState {
+    return { tip: this.#store.tip(), syncedAt: this.#syncedAt, fault: this.#fault };
+  }
+
+  onChange(listener: (change: IndexChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #emit(change: IndexChange): void {
+    for (const listener of this.#listeners) listener(change);
   }
 
   /** Nothing else changes the store meanwhile: what follows the chain has not begun. */
-  async function rebuild(): Promise<void> {
+  async #rebuild(): Promise<void> {
     let hashed: number[] = [];
-    for (let place = 0; place * SUBTREE_LEAVES < store.leafCount(); place++) {
+    for (let place = 0; place * SUBTREE_LEAVES < this.#store.leafCount(); place++) {
       const from = place * SUBTREE_LEAVES;
       // Where a damaged store lacks leaves, nothing behind them is in its place; the root tells below.
-      const kept = tree.leafCount === from ? store.subtree(place) : undefined;
-      if (kept !== undefined) tree.appendSubtree(kept);
+      const kept = this.tree.leafCount === from ? this.#store.subtree(place) : undefined;
+      if (kept !== undefined) this.tree.appendSubtree(kept);
       else {
-        for (const leaf of store.leaves(from, from + SUBTREE_LEAVES)) tree.append(inTree(leaf));
+        for (const leaf of this.#store.leaves(from, from + SUBTREE_LEAVES)) this.tree.append(inTree(leaf));
         hashed.push(place);
       }
-      if (hashed.length === KEPT_AT_ONCE && tree.leafCount === from + SUBTREE_LEAVES) {
-        await keep(hashed);
+      if (hashed.length === KEPT_AT_ONCE && this.tree.leafCount === from + SUBTREE_LEAVES) {
+        await this.#keep(hashed);
         hashed = [];
       }
       if (kept === undefined || place % KEPT_AT_ONCE === 0) await yieldToEventLoop();
     }
-    const current = store.currentRoot();
-    const isWhole = tree.leafCount === store.leafCount();
-    if (isWhole) await keep(hashed);
-    if (!isWhole || (current !== undefined && tree.root(current.leafCount) !== current.root)) {
+    const current = this.#store.currentRoot();
+    const isWhole = this.tree.leafCount === this.#store.leafCount();
+    if (isWhole) await this.#keep(hashed);
+    if (!isWhole || (current !== undefined && this.tree.root(current.leafCount) !== current.root)) {
       // The store is a copy of the chain and nothing else, so a damaged one is simply read again.
-      logger.error(
-        { leafCount: store.leafCount() },
+      this.#logger.error(
+        { leafCount: this.#store.leafCount() },
         "the stored leaves do not give the stored root; indexing again",
       );
-      await store.clear();
-      tree.truncate(0);
+      await this.#store.clear();
+      this.tree.truncate(0);
     }
   }
 
   /** For the next start; the tree itself does not need it, so that a full disk is no reason to stop. */
-  async function keep(places: readonly number[]): Promise<void> {
-    const whole = places.filter((place) => (place + 1) * SUBTREE_LEAVES <= tree.leafCount);
+  async #keep(places: readonly number[]): Promise<void> {
+    const whole = places.filter((place) => (place + 1) * SUBTREE_LEAVES <= this.tree.leafCount);
     if (whole.length === 0) return;
     try {
-      await store.keepSubtrees(whole.map((place) => ({ place, nodes: tree.subtree(place) })));
+      await this.#store.keepSubtrees(whole.map((place) => ({ place, nodes: this.tree.subtree(place) })));
     } catch (err) {
-      logger.warn({ err }, "subtrees were not kept; the next start hashes them again");
+      this.#logger.warn({ err }, "subtrees were not kept; the next start hashes them again");
     }
   }
 
-  async function pass(): Promise<void> {
-    const head = await chain.header("latest");
+  async #pass(): Promise<void> {
+    const head = await this.#chain.header("latest");
     if (head === undefined) throw new ChainUnreachable("the node has no newest block");
     // Most passes find the block that they have or the one after it, and need ask no more about ours.
-    const known = store.tip()?.hash;
-    if (head.hash !== known && head.parentHash !== known) await leaveOrphans();
+    const known = this.#store.tip()?.hash;
+    if (head.hash !== known && head.parentHash !== known) await this.#leaveOrphans();
     for (;;) {
-      const tip = store.tip();
-      const next = tip === undefined ? deploymentBlock : tip.number + 1;
-      if (next > head.number || passing.isStopped()) break;
+      const tip = this.#store.tip();
+      const next = tip === undefined ? this.#options.deploymentBlock : tip.number + 1;
+      if (next > head.number || this.#passing.isStopped()) break;
       const careful = head.number - CAREFUL_BLOCKS;
-      if (next < careful) await takeRange(next, Math.min(next + rangeBlocks - 1, careful));
-      else if (!(await takeBlock(next, tip, head))) return;
+      if (next < careful) await this.#takeRange(next, Math.min(next + this.#rangeBlocks - 1, careful));
+      else if (!(await this.#takeBlock(next, tip, head))) return;
     }
-    const isFirst = syncedAt === undefined;
-    syncedAt = Date.now();
-    if (isFirst) emit({ type: "caught-up" });
+    const isFirst = this.#syncedAt === undefined;
+    this.#syncedAt = Date.now();
+    if (isFirst) this.#emit({ type: "caught-up" });
   }
 
   /** Goes back to the newest block of ours that the chain still has. */
-  async function leaveOrphans(): Promise<void> {
-    const tip = store.tip();
-    if (tip === undefined || (await isCanonical(tip))) return;
-    let candidate = store.blockAtOrBelow(tip.number - 1);
-    while (candidate !== undefined && !(await isCanonical(candidate))) {
-      candidate = store.blockAtOrBelow(candidate.number - 1);
+  async #leaveOrphans(): Promise<void> {
+    const tip = this.#store.tip();
+    if (tip === undefined || (await this.#isCanonical(tip))) return;
+    let candidate = this.#store.blockAtOrBelow(tip.number - 1);
+    while (candidate !== undefined && !(await this.#isCanonical(candidate))) {
+      candidate = this.#store.blockAtOrBelow(candidate.number - 1);
     }
-    const ancestor = candidate?.number ?? deploymentBlock - 1;
-    logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
-    const restored = await store.rollbackTo(ancestor);
-    tree.truncate(store.leafCount());
-    for (const index of restored) tree.replace(index, inTree(store.leaf(index)!));
-    fault = faultOf(store.currentRoot());
-    emit({ type: "reorg", tip, ancestor });
+    const ancestor = candidate?.number ?? this.#options.deploymentBlock - 1;
+    this.#logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
+    const restored = await this.#store.rollbackTo(ancestor);
+    this.tree.truncate(this.#store.leafCount());
+    for (const index of restored) this.tree.replace(index, inTree(this.#store.leaf(index)!));
+    this.#fault = this.#faultOf(this.#store.currentRoot());
+    this.#emit({ type: "reorg", tip, ancestor });
   }
 
-  async function isCanonical(block: IndexedBlock): Promise<boolean> {
-    return (await chain.header(block.number))?.hash === block.hash;
+  async #isCanonical(block: IndexedBlock): Promise<boolean> {
+    return (await this.#chain.header(block.number))?.hash === block.hash;
   }
 
   /** False when the block does not follow the tip: the next pass goes back first. */
-  async function takeBlock(number: number, tip: IndexedBlock | undefined, head: Header): Promise<boolean> {
-    const header = number === head.number ? head : await chain.header(number);
+  async #takeBlock(number: number, tip: IndexedBlock | undefined, head: Header): Promise<boolean> {
+    const header = number === head.number ? head : await this.#chain.header(number);
     if (header === undefined) return false;
     if (tip?.number === number - 1 && header.parentHash !== tip.hash) return false;
-    await take([header], await pool.logs({ blockHash: header.hash }));
+    await this.#take([header], await this.#pool.logs({ blockHash: header.hash }));
     return true;
   }
 
   /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
-  async function takeRange(from: number, to: number): Promise<void> {
+  async #takeRange(from: number, to: number): Promise<void> {
     try {
-      await takeWhole(from, to);
-      rangeBlocks = Math.min(rangeBlocks * 2, RANGE_BLOCKS);
+      await this.#takeWhole(from, to);
+      this.#rangeBlocks = Math.min(this.#rangeBlocks * 2, RANGE_BLOCKS);
     } catch (error) {
-      rangeBlocks = Math.max(1, rangeBlocks >> 1);
+      this.#rangeBlocks = Math.max(1, this.#rangeBlocks >> 1);
       throw error;
     }
   }
 
-  async function takeWhole(from: number, to: number): Promise<void> {
-    const last = await chain.header(to);
+  async #takeWhole(from: number, to: number): Promise<void> {
+    const last = await this.#chain.header(to);
     if (last === undefined) throw new ChainUnreachable("the node lost a block");
-    const logs = await pool.logs({ fromBlock: from, toBlock: to });
+    const logs = await this.#pool.logs({ fromBlock: from, toBlock: to });
     const headers: Header[] = [];
     for (const number of [...new Set(logs.map((log) => log.blockNumber))].sort((a, b) => a - b)) {
-      const header = number === to ? last : await chain.header(number);
+      const header = number === to ? last : await this.#chain.header(number);
       if (header === undefined) throw new ChainUnreachable("the node lost a block");
       headers.push(header);
     }
     if (headers.at(-1)?.number !== to) headers.push(last);
     // Nothing may have moved while the range was read in several answers.
-    if ((await chain.header(to))?.hash !== last.hash)
+    if ((await this.#chain.header(to))?.hash !== last.hash)
       throw new ChainUnreachable("the chain moved while it was read");
-    await take(headers, logs);
+    await this.#take(headers, logs);
   }
 
-  async function take(headers: readonly Header[], logs: readonly RawLog[]): Promise<void> {
+  async #take(headers: readonly Header[], logs: readonly RawLog[]): Promise<void> {
     const hashes = new Map(headers.map(({ number, hash }) => [number, hash]));
     const events: LoggedEvent[] = [];
     const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
-    let leafCount = tree.leafCount;
-    const expand = createExpansion(pool, (firstLeafIndex) => store.madeAt(firstLeafIndex));
+    let leafCount = this.tree.leafCount;
+    const expand = new Expansion(this.#pool, (firstLeafIndex) => this.#store.madeAt(firstLeafIndex));
     for (const log of ordered) {
       if (hashes.get(log.blockNumber) !== log.blockHash)
         throw new ChainUnreachable("a log is of another block");
@@ -222,34 +261,34 @@ export function createIndexer(
     }
     expand.done();
     const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
-    await store.append(blocks, events);
-    const before = tree.leafCount;
-    for (const { event } of events) follow(event);
+    await this.#store.append(blocks, events);
+    const before = this.tree.leafCount;
+    for (const { event } of events) this.#follow(event);
     const tip = blocks.at(-1);
-    if (tip !== undefined) emit({ type: "advanced", tip });
-    await keep(placesBetween(before, tree.leafCount));
+    if (tip !== undefined) this.#emit({ type: "advanced", tip });
+    await this.#keep(placesBetween(before, this.tree.leafCount));
   }
 
-  function follow(event: ChainEvent): void {
+  #follow(event: ChainEvent): void {
     switch (event.kind) {
       case "leaf":
-        tree.append(event.commitment);
+        this.tree.append(event.commitment);
         return;
       case "voided":
-        for (let i = 0; i < event.leafCount; i++) tree.replace(event.firstLeafIndex + i, emptyNode(0));
-        logger.error({ statement: event.statement, count: event.leafCount }, "a statement was refuted");
+        for (let i = 0; i < event.leafCount; i++) this.tree.replace(event.firstLeafIndex + i, emptyNode(0));
+        this.#logger.error({ statement: event.statement, count: event.leafCount }, "a statement was refuted");
         return;
       case "revoked":
-        fault = faultOf(event);
-        logger.error(
+        this.#fault = this.#faultOf(event);
+        this.#logger.error(
           { first: event.first, last: event.last, leafCount: event.leafCount },
           "roots are revoked",
         );
         return;
       case "root":
-        fault ??= faultOf(event);
-        if (fault !== undefined)
-          logger.fatal({ leafCount: event.leafCount, sequence: event.sequence }, fault);
+        this.#fault ??= this.#faultOf(event);
+        if (this.#fault !== undefined)
+          this.#logger.fatal({ leafCount: event.leafCount, sequence: event.sequence }, this.#fault);
         return;
       case "nullifier":
       case "executed":
@@ -259,31 +298,8 @@ export function createIndexer(
   }
 
   /** Whoever signed a root that is not the root: paths that end nowhere are never served. Whatever stands on it is no better. */
-  function faultOf(stand: { readonly root: Field; readonly leafCount: number } | undefined) {
-    if (stand === undefined || tree.root(stand.leafCount) === stand.root) return undefined;
+  #faultOf(stand: { readonly root: Field; readonly leafCount: number } | undefined) {
+    if (stand === undefined || this.tree.root(stand.leafCount) === stand.root) return undefined;
     return "the pool's root is not the root of its leaves";
   }
-
-  const passing = createPassing(pass, pollIntervalMs, (error) => {
-    if (error instanceof ChainUnreachable)
-      logger.warn({ reason: error.message }, "indexing waits for the chain");
-    else logger.error({ err: error }, "indexing failed");
-  });
-
-  return {
-    tree,
-    /** Rebuilds the tree from the store, then follows the chain until `stop`. */
-    async start(): Promise<void> {
-      await rebuild();
-      passing.start();
-    },
-    stop: (): Promise<void> => passing.stop(),
-    /** One pass to the chain's head as it is now or later; several callers share one pass. */
-    sync: (): Promise<void> => passing.sync(),
-    state: (): IndexState => ({ tip: store.tip(), syncedAt, fault }),
-    onChange(listener: (change: IndexChange) => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
 }

@@ -5,6 +5,7 @@
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import type { DepositExt, Statement, SwapExt } from "../../../shared/protocol/statements.ts";
 import { PATH_CLOSED_FOR_EVER, type Pool } from "../../base/chain/pool.ts";
+import type { PoolBrakes } from "../../base/chain/pool-brakes.ts";
 import { recoverInTurn } from "../../base/chain/recovery.ts";
 import {
   authorizationDigest,
@@ -28,7 +29,9 @@ export interface AdmittedTransaction extends Transaction {
 }
 
 export interface AdmissionParts {
-  readonly pool: Pool;
+  readonly pool: Pick<Pool, "address" | "executor" | "threshold" | "isAsset" | "isKnownRoot" | "isSpent">;
+  /** Of that pool. */
+  readonly brakes: PoolBrakes;
   readonly tokens: Tokens;
   /** What this instance lists. */
   readonly assets: readonly Asset[];
@@ -50,93 +53,114 @@ const DAY_SECS = 24 * 3600;
 /** Nobody should sleep through what may end sooner. */
 const MAX_RETRY_SECS = 3600;
 
-export type Admission = ReturnType<typeof createAdmission>;
+export class Admission {
+  readonly #parts: AdmissionParts;
 
-export function createAdmission(parts: AdmissionParts) {
-  const { pool, tokens, assets, fees, tickets, data, isFresh, now } = parts;
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
+   * that is executed only what it would be sent with again if its block were reorganised out.
+   */
+  async admit(
+    transaction: Transaction,
+    developerId: string,
+    isExecuted: boolean,
+  ): Promise<AdmittedTransaction> {
+    const paid = isExecuted
+      ? await this.#paidIfExecuted(transaction, developerId)
+      : await this.#paidIfExecutable(transaction, developerId);
+    const { hash, deadline } = transaction.statement;
+    const feeNotes = paid.map((note) => ({ ...note, statement: hash, deadline: Number(deadline) }));
+    return { ...transaction, feeNotes };
+  }
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
-  const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
+  #nowSecs(): number {
+    return Math.max(Math.floor(this.#parts.now() / 1000), this.#parts.data.tip()?.timestamp ?? 0);
+  }
 
-  function messageOf({ facts, hash }: Statement, ext: DepositExt): ReceiveAuthorization {
+  #messageOf({ facts, hash }: Statement, ext: DepositExt): ReceiveAuthorization {
     const { depositor: from, validAfter, validBefore } = ext;
-    return { from, to: pool.address, value: facts.amount, validAfter, validBefore, nonce: hash };
+    return { from, to: this.#parts.pool.address, value: facts.amount, validAfter, validBefore, nonce: hash };
   }
 
   /** By the depositor's key; what a smart account signs only its own code knows, see `requireTakenByCode`. */
-  async function requireSignature(
+  async #requireSignature(
     statement: Statement,
     ext: DepositExt,
     signature: Uint8Array,
   ): Promise<"key" | "code"> {
-    const domainSeparator = await tokens.domainSeparator(assetOf(statement));
+    const domainSeparator = await this.#parts.tokens.domainSeparator(assetOf(statement));
     if (domainSeparator === undefined) throw needsDepositor();
-    const digest = authorizationDigest(domainSeparator, messageOf(statement, ext));
+    const digest = authorizationDigest(domainSeparator, this.#messageOf(statement, ext));
     const isKey =
       signature.length === KEY_SIGNATURE_BYTES && (await recoverInTurn(digest, signature)) === ext.depositor;
     if (isKey) return "key";
-    if (await tokens.isContract(ext.depositor)) return "code";
+    if (await this.#parts.tokens.isContract(ext.depositor)) return "code";
     throw unauthorized("authorization", "the depositor did not sign this statement");
   }
 
   /** Asked of the token as the pool will ask it. It may be another answer by then, which costs gas and no money. */
-  async function requireTakenByCode(
-    statement: Statement,
-    ext: DepositExt,
-    signature: Uint8Array,
-  ): Promise<void> {
-    if (await tokens.takesAuthorization(assetOf(statement), messageOf(statement, ext), signature)) return;
+  async #requireTakenByCode(statement: Statement, ext: DepositExt, signature: Uint8Array): Promise<void> {
+    if (
+      await this.#parts.tokens.takesAuthorization(
+        assetOf(statement),
+        this.#messageOf(statement, ext),
+        signature,
+      )
+    )
+      return;
     throw unauthorized("authorization", "the token does not take this authorization of a smart account");
   }
 
-  async function requireAuthorization(statement: Statement, ext: DepositExt): Promise<void> {
+  async #requireAuthorization(statement: Statement, ext: DepositExt): Promise<void> {
     const token = assetOf(statement);
-    const seconds = BigInt(nowSecs());
+    const seconds = BigInt(this.#nowSecs());
     if (ext.validBefore <= seconds) throw unauthorized("ext.valid_before", "the authorization has expired");
     if (ext.validAfter >= seconds)
       throw unauthorized("ext.valid_after", "the authorization is not valid yet");
-    const isUsed = await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash);
+    const isUsed = await this.#parts.tokens.isAuthorizationUsed(token, ext.depositor, statement.hash);
     if (isUsed === undefined) throw needsDepositor();
     if (!isUsed) return;
-    const tip = data.tip();
+    const tip = this.#parts.data.tip();
     const isRead =
       tip !== undefined &&
-      (await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash, tip.number)) === true;
+      (await this.#parts.tokens.isAuthorizationUsed(token, ext.depositor, statement.hash, tip.number)) ===
+        true;
     throw isRead ? unauthorized("authorization", "the authorization is used or cancelled") : unread();
   }
 
-  async function requireDepositable(
-    statement: Statement,
-    ext: DepositExt,
-    signature: Uint8Array,
-  ): Promise<void> {
+  async #requireDepositable(statement: Statement, ext: DepositExt, signature: Uint8Array): Promise<void> {
     const token = assetOf(statement);
-    await requireTaken(token, "public_signals");
+    await this.#requireTaken(token, "public_signals");
     if (signature.length > 0) {
-      const signedBy = await requireSignature(statement, ext, signature);
-      await requireAuthorization(statement, ext);
-      await requireFunds(statement, ext);
-      if (signedBy === "code") await requireTakenByCode(statement, ext, signature);
+      const signedBy = await this.#requireSignature(statement, ext, signature);
+      await this.#requireAuthorization(statement, ext);
+      await this.#requireFunds(statement, ext);
+      if (signedBy === "code") await this.#requireTakenByCode(statement, ext, signature);
       return;
-    } else if (data.execution(statement.hash) !== undefined) {
+    } else if (this.#parts.data.execution(statement.hash) !== undefined) {
       // Its depositor sends it: there is no authorization that would be used up, the pool remembers the statement.
       throw unauthorized("public_signals", "the deposit was executed before");
     }
-    await requireFunds(statement, ext);
+    await this.#requireFunds(statement, ext);
   }
 
-  async function requireFunds(statement: Statement, ext: DepositExt): Promise<void> {
+  async #requireFunds(statement: Statement, ext: DepositExt): Promise<void> {
     const token = assetOf(statement);
-    if ((await tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
+    if ((await this.#parts.tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
       throw unauthorized("ext.depositor", "the depositor does not hold the amount");
     }
   }
 
   /** The pool would refuse these as long as the operator does nothing, and a ticket would hold its notes for it. */
-  async function requireTradable({ tokenOut, path }: SwapExt): Promise<void> {
-    await requireTaken(tokenOut, "ext.token_out");
-    if (path.middle !== ZERO_ADDRESS) await requireTaken(path.middle, "ext.path");
-    if ((await pool.executor()) === undefined) {
+  async #requireTradable({ tokenOut, path }: SwapExt): Promise<void> {
+    await this.#requireTaken(tokenOut, "ext.token_out");
+    if (path.middle !== ZERO_ADDRESS) await this.#requireTaken(path.middle, "ext.path");
+    if ((await this.#parts.pool.executor()) === undefined) {
       throw new ApiError("ROUTE_UNAVAILABLE", "the pool has no venue at the moment", {
         retryAfterSecs: EXECUTOR_RETRY_SECS,
       });
@@ -144,15 +168,15 @@ export function createAdmission(parts: AdmissionParts) {
   }
 
   /** Neither the operator nor the caller can hasten it; the proved way needs neither. */
-  async function requireOpenPath(): Promise<void> {
-    const { attestedFrom } = await pool.brakes();
+  async #requireOpenPath(): Promise<void> {
+    const { attestedFrom } = await this.#parts.brakes.brakes();
     if (attestedFrom === PATH_CLOSED_FOR_EVER) {
       throw new ApiError(
         "FEATURE_DISABLED",
         "the pool takes no attested transaction any more; notes leave by proofs",
       );
     }
-    const wait = attestedFrom - nowSecs();
+    const wait = attestedFrom - this.#nowSecs();
     if (wait <= 0) return;
     const until = new Date(attestedFrom * 1000).toISOString();
     throw new ApiError(
@@ -165,34 +189,43 @@ export function createAdmission(parts: AdmissionParts) {
   }
 
   /** A ticket would hold its notes for a place that others may take first; a proof makes a claim that keeps its turn. */
-  async function requireRoom(statement: Statement): Promise<void> {
+  async #requireRoom(statement: Statement): Promise<void> {
     const { kind, facts } = statement;
-    if (facts.amount <= (await pool.attestedRoom(assetOf(statement), await pool.threshold()))) return;
+    if (
+      facts.amount <=
+      (await this.#parts.brakes.attestedRoom(assetOf(statement), await this.#parts.pool.threshold()))
+    )
+      return;
     const isSwap = kind === "private-swap";
     throw new ApiError(
       isSwap ? "ROUTE_UNAVAILABLE" : "CHAIN_UNAVAILABLE",
       "the pool lets no more of this asset out today than it has; less may still go, and no money has moved",
-      { retryAfterSecs: Math.min(DAY_SECS - (nowSecs() % DAY_SECS), MAX_RETRY_SECS) },
+      { retryAfterSecs: Math.min(DAY_SECS - (this.#nowSecs() % DAY_SECS), MAX_RETRY_SECS) },
     );
   }
 
   /** Listed by the pool now, for what comes in. What leaves only has to be listed by us, see `fees.check`. */
-  async function requireTaken(asset: Address, path: string): Promise<void> {
-    if (!(await pool.isAsset(asset))) throw unsupported(path, "the pool does not take this asset now");
+  async #requireTaken(asset: Address, path: string): Promise<void> {
+    if (!(await this.#parts.pool.isAsset(asset)))
+      throw unsupported(path, "the pool does not take this asset now");
   }
 
   /** Cheaper than asking the pool, and a token that we do not list is none we would show anybody. */
-  function requireListed({ tokenOut, path }: SwapExt): void {
-    const isListed = (asset: Address): boolean => assets.some(({ address }) => address === asset);
+  #requireListed({ tokenOut, path }: SwapExt): void {
+    const isListed = (asset: Address): boolean => this.#parts.assets.some(({ address }) => address === asset);
     if (!isListed(tokenOut)) throw unsupported("ext.token_out", "this instance does not list the asset");
     if (path.middle !== ZERO_ADDRESS && !isListed(path.middle)) {
       throw unsupported("ext.path", "goes through an asset that this instance does not list");
     }
   }
 
-  async function requireSpendable(statement: Statement): Promise<void> {
+  async #requireSpendable(statement: Statement): Promise<void> {
     const { root, nullifiers } = statement.facts;
-    if (root !== undefined && data.root(root) === undefined && !(await pool.isKnownRoot(root))) {
+    if (
+      root !== undefined &&
+      this.#parts.data.root(root) === undefined &&
+      !(await this.#parts.pool.isKnownRoot(root))
+    ) {
       throw new ApiError(
         "ROOT_UNKNOWN",
         "the pool does not know the root this was proved against; prove again",
@@ -201,24 +234,25 @@ export function createAdmission(parts: AdmissionParts) {
     for (const nullifier of nullifiers) {
       // One that is spent in a block that we have not read yet is found before anything is sent, as one would be
       // that is spent a second later; so the node is asked only while we do not follow it.
-      if (data.spender(nullifier) !== undefined) {
+      if (this.#parts.data.spender(nullifier) !== undefined) {
         throw new ApiError("NULLIFIER_SPENT", "a note of this statement is spent");
       }
-      if (!isFresh() && (await pool.isSpent(nullifier))) throw unread();
-      if ((await tickets.reservedBy(nullifier)) !== undefined) {
+      if (!this.#parts.isFresh() && (await this.#parts.pool.isSpent(nullifier))) throw unread();
+      if ((await this.#parts.tickets.reservedBy(nullifier)) !== undefined) {
         throw new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this statement");
       }
     }
   }
 
-  async function paidIfExecuted(
+  async #paidIfExecuted(
     { statement, authorization, openings }: Transaction,
     developerId: string,
   ): Promise<readonly PaidNote[]> {
     const { kind, facts, ext } = statement;
-    if (ext.kind === "deposit-shield") await orUnavailable(requireSignature(statement, ext, authorization));
+    if (ext.kind === "deposit-shield")
+      await orUnavailable(this.#requireSignature(statement, ext, authorization));
     try {
-      return await fees.check({ developerId, kind, facts, openings });
+      return await this.#parts.fees.check({ developerId, kind, facts, openings });
     } catch (error) {
       // Prices and rules may be others by now, and a refusal would change nothing.
       if (error instanceof ApiError) return [];
@@ -226,43 +260,26 @@ export function createAdmission(parts: AdmissionParts) {
     }
   }
 
-  async function paidIfExecutable(
+  async #paidIfExecutable(
     { statement, authorization, openings }: Transaction,
     developerId: string,
   ): Promise<readonly PaidNote[]> {
     const { kind, facts, ext, deadline } = statement;
-    const seconds = nowSecs();
+    const seconds = this.#nowSecs();
     if (deadline < BigInt(seconds)) throw invalid("deadline", "is past");
     if (deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
       throw invalid("deadline", "is more than 24 hours ahead");
     }
-    if (ext.kind === "private-swap") requireListed(ext);
-    const paid = await fees.check({ developerId, kind, facts, openings });
-    await orUnavailable(requireOpenPath());
-    await orUnavailable(requireSpendable(statement));
-    if (ext.kind !== "deposit-shield" && facts.amount > 0n) await orUnavailable(requireRoom(statement));
+    if (ext.kind === "private-swap") this.#requireListed(ext);
+    const paid = await this.#parts.fees.check({ developerId, kind, facts, openings });
+    await orUnavailable(this.#requireOpenPath());
+    await orUnavailable(this.#requireSpendable(statement));
+    if (ext.kind !== "deposit-shield" && facts.amount > 0n) await orUnavailable(this.#requireRoom(statement));
     if (ext.kind === "deposit-shield") {
-      await orUnavailable(requireDepositable(statement, ext, authorization));
-    } else if (ext.kind === "private-swap") await orUnavailable(requireTradable(ext));
+      await orUnavailable(this.#requireDepositable(statement, ext, authorization));
+    } else if (ext.kind === "private-swap") await orUnavailable(this.#requireTradable(ext));
     return paid;
   }
-
-  return {
-    /**
-     * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
-     * that is executed only what it would be sent with again if its block were reorganised out.
-     */
-    async admit(
-      transaction: Transaction,
-      developerId: string,
-      isExecuted: boolean,
-    ): Promise<AdmittedTransaction> {
-      const paid = await (isExecuted ? paidIfExecuted : paidIfExecutable)(transaction, developerId);
-      const { hash, deadline } = transaction.statement;
-      const feeNotes = paid.map((note) => ({ ...note, statement: hash, deadline: Number(deadline) }));
-      return { ...transaction, feeNotes };
-    },
-  };
 }
 
 /**

@@ -29,7 +29,7 @@ export interface QueueParts {
 export interface PaymentsParts extends QueueParts {
   readonly pool: Pick<Pool, "home" | "encodeExecute">;
   readonly earlier: Earlier;
-  readonly admission: Admission;
+  readonly admission: Pick<Admission, "admit">;
   readonly attestations: Attestations;
   readonly feeNotes: FeeNotes;
 }

@@ -39,18 +39,57 @@ export function inSendingOrder(accepted: readonly Candidate[]): Candidate[] {
   return [...accepted.filter((each) => !isSwap(each)), ...accepted.filter(isSwap)];
 }
 
-export type Members = ReturnType<typeof createMembers>;
+export class Members {
+  readonly #term: TermParts;
 
-export function createMembers(term: TermParts) {
-  const { pool, tokens, attestor, store, queue, writes, wallet, backoff, blockage, logger, now } = term;
+  constructor(term: TermParts) {
+    this.#term = term;
+  }
+
+  /** In order of acceptance; `before`: only tickets whose acceptance number is smaller. */
+  async choose(tip: IndexedBlock, before: number): Promise<Candidate[]> {
+    const chosen: Candidate[] = [];
+    // Each is asked when it is first needed, and once a turn.
+    let executor: Promise<boolean> | undefined;
+    const signers = new Map<Address, Promise<boolean>>();
+    const choice: Choice = {
+      tip,
+      before,
+      put: new Set(),
+      canSwap: () => (executor ??= this.#hasExecutor()),
+      isAccepted: (signer) => {
+        const known = signers.get(signer) ?? this.#term.pool.isSigner(signer);
+        signers.set(signer, known);
+        return known;
+      },
+    };
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const had = chosen.length;
+      const tickets = await this.#nextTickets(choice, this.#term.maxBatch - chosen.length);
+      if (tickets.length === 0) break;
+      const more = await this.#candidatesOf(tickets, chosen, choice);
+      if (more.length > 0) {
+        const { good, isShut } = await this.#executable(chosen, more, tip);
+        chosen.push(...good);
+        // So it is for all that come behind, unless a block opens the path this moment: then they would pass those before.
+        if (isShut) break;
+      }
+      // Those that were left out make room for the ones behind them. What came meanwhile goes with the next call:
+      // each look at the rest is a simulation of the whole.
+      if (chosen.length === had + tickets.length) break;
+    }
+    return chosen;
+  }
 
   /** Of these tickets, those that can go: readable, attested by signers that stand, within one root update. */
-  async function candidatesOf(
+  async #candidatesOf(
     tickets: readonly OpenTicket[],
     chosen: readonly Candidate[],
     { put, isAccepted }: Choice,
   ): Promise<Candidate[]> {
-    const records = new Map((await store.list(tickets.map(({ id }) => id))).map((one) => [one.id, one]));
+    const records = new Map(
+      (await this.#term.store.list(tickets.map(({ id }) => id))).map((one) => [one.id, one]),
+    );
     const batch: Candidate[] = [];
     let leaves = chosen.reduce((sum, { member }) => sum + KINDS[member.kind].leaves, 0);
     for (const ticket of tickets) {
@@ -58,29 +97,30 @@ export function createMembers(term: TermParts) {
       const record = records.get(ticket.id);
       if (record === undefined) {
         // The store has set it aside and logged it; the others go on.
-        queue.forget(ticket.id);
+        this.#term.queue.forget(ticket.id);
         continue;
       }
       leaves += KINDS[ticket.kind].leaves;
       if (leaves > MAX_UPDATE_LEAVES) break;
       try {
         const attestations =
-          (await standing(record.transaction.attestations, isAccepted)) ?? (await attestAgain(record));
+          (await this.#standing(record.transaction.attestations, isAccepted)) ??
+          (await this.#attestAgain(record));
         if (attestations !== undefined) batch.push({ ticket, member: memberOf(record, attestations) });
       } catch (error) {
         if (!(error instanceof UnreadableTicket)) throw error;
-        logger.fatal({ ticket: ticket.id }, "a stored ticket cannot be read and is set aside");
-        queue.forget(ticket.id);
+        this.#term.logger.fatal({ ticket: ticket.id }, "a stored ticket cannot be read and is set aside");
+        this.#term.queue.forget(ticket.id);
       }
     }
     return batch;
   }
 
-  async function nextTickets({ tip, before, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {
+  async #nextTickets({ tip, before, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {
     const found: OpenTicket[] = [];
-    for (const ticket of queue.waiting()) {
+    for (const ticket of this.#term.queue.waiting()) {
       if (found.length >= most || ticket.sequence >= before) break;
-      if (put.has(ticket.id) || backoff.isWaiting(ticket.id, tip.number)) continue;
+      if (put.has(ticket.id) || this.#term.backoff.isWaiting(ticket.id, tip.number)) continue;
       if (ticket.kind === "private-swap" && !(await canSwap())) continue;
       found.push(ticket);
     }
@@ -88,18 +128,23 @@ export function createMembers(term: TermParts) {
   }
 
   /** Which of `more` the pool would execute after `chosen`, in a simulation of the whole call. */
-  async function executable(
+  async #executable(
     chosen: readonly Candidate[],
     more: readonly Candidate[],
     tip: IndexedBlock,
   ): Promise<Executable> {
-    const calldata = pool.encodeExecute(inSendingOrder([...chosen, ...more]).map(({ member }) => member));
-    const simulated = await pool.simulate(calldata, wallet.address);
+    const calldata = this.#term.pool.encodeExecute(
+      inSendingOrder([...chosen, ...more]).map(({ member }) => member),
+    );
+    const simulated = await this.#term.pool.simulate(calldata, this.#term.wallet.address);
     if (simulated === "reverted") {
       // Together they need more gas than a block has: half of them first.
-      if (more.length > 1) return executable(chosen, more.slice(0, Math.ceil(more.length / 2)), tip);
+      if (more.length > 1) return this.#executable(chosen, more.slice(0, Math.ceil(more.length / 2)), tip);
       if (chosen.length === 0)
-        logger.error({ ticket: more[0]?.ticket.id }, "a call with one member would fail as a whole");
+        this.#term.logger.error(
+          { ticket: more[0]?.ticket.id },
+          "a call with one member would fail as a whole",
+        );
       return { good: [], isShut: false };
     }
     // A node that cannot simulate: the pool isolates its members, so a bad one costs us gas and no neighbour.
@@ -119,32 +164,32 @@ export function createMembers(term: TermParts) {
         good.push(candidate);
         continue;
       }
-      const why = pool.readReason(reason);
+      const why = this.#term.pool.readReason(reason);
       if (why.name === PATH_SHUT) {
-        blockage.report("pause");
+        this.#term.blockage.report("pause");
         isShut = true;
         continue;
       }
       // What the pool says changes with blocks only: nobody is simulated again and again, nor in every block.
-      backoff.wouldBeRefused(ticket.id, tip.number);
-      const error = await explainRefusal(tokens, ticket, why, tip.timestamp);
+      this.#term.backoff.wouldBeRefused(ticket.id, tip.number);
+      const error = await explainRefusal(this.#term.tokens, ticket, why, tip.timestamp);
       const status = error === undefined ? ticket.status : withError(ticket.status, error);
       if (status !== ticket.status) changes.push({ id: ticket.id, status });
     }
     if (changes.length > 0) {
-      const at = now();
-      await writes.change(changes, at);
-      queue.apply(changes, at);
+      const at = this.#term.now();
+      await this.#term.writes.change(changes, at);
+      this.#term.queue.apply(changes, at);
     }
     return { good, isShut };
   }
 
   /** As many of the attestations as the pool needs, all by signers that it accepts now; it refuses any other. */
-  async function standing(
+  async #standing(
     attestations: readonly SignedBy[],
     isAccepted: Choice["isAccepted"],
   ): Promise<readonly SignedBy[] | undefined> {
-    const needed = await pool.threshold();
+    const needed = await this.#term.pool.threshold();
     const accepted: SignedBy[] = [];
     for (const attestation of attestations) {
       if (accepted.length < needed && (await isAccepted(attestation.signer))) accepted.push(attestation);
@@ -153,76 +198,46 @@ export function createMembers(term: TermParts) {
   }
 
   /** Without one every swap would be refused; they wait, and their tickets say for what. */
-  async function hasExecutor(): Promise<boolean> {
-    const isThere = (await pool.executor()) !== undefined;
-    blockage.reportExecutor(isThere);
+  async #hasExecutor(): Promise<boolean> {
+    const isThere = (await this.#term.pool.executor()) !== undefined;
+    this.#term.blockage.reportExecutor(isThere);
     return isThere;
   }
 
   /** Its proof is worth nothing: who attested it at first was wrong, or lied. */
-  async function setAside({ id, status }: TicketRecord): Promise<void> {
-    backoff.refused(id, term.data.tip()?.number ?? 0);
+  async #setAside({ id, status }: TicketRecord): Promise<void> {
+    this.#term.backoff.refused(id, this.#term.data.tip()?.number ?? 0);
     const next = withError(status, TICKET_ERRORS.proofInvalid);
     if (next === status) return;
-    const at = now();
-    await writes.change([{ id, status: next }], at);
-    queue.apply([{ id, status: next }], at);
+    const at = this.#term.now();
+    await this.#term.writes.change([{ id, status: next }], at);
+    this.#term.queue.apply([{ id, status: next }], at);
   }
 
-  async function attestAgain(ticket: TicketRecord): Promise<readonly SignedBy[] | undefined> {
-    const statement = statementOf(ticket, pool.home);
+  async #attestAgain(ticket: TicketRecord): Promise<readonly SignedBy[] | undefined> {
+    const statement = statementOf(ticket, this.#term.pool.home);
     const proof = proofOf(ticket);
     try {
-      return await attestor.attest(statement, proof);
+      return await this.#term.attestor.attest(statement, proof);
     } catch (error) {
       // One that no enclave signs again holds no other.
       if (error instanceof EnclaveContradicts)
-        logger.error({ ticket: ticket.id, err: error }, "an enclave refuses to attest a ticket again");
+        this.#term.logger.error(
+          { ticket: ticket.id, err: error },
+          "an enclave refuses to attest a ticket again",
+        );
       else if (error instanceof ApiError)
-        logger.warn({ ticket: ticket.id, code: error.code }, "a ticket could not be attested again");
+        this.#term.logger.warn(
+          { ticket: ticket.id, code: error.code },
+          "a ticket could not be attested again",
+        );
       else throw error;
-      if (!(error instanceof ApiError) || error.code === "ENCLAVE_UNAVAILABLE") blockage.report("enclave");
-      if (error instanceof ApiError && error.code === "PROOF_INVALID") await setAside(ticket);
+      if (!(error instanceof ApiError) || error.code === "ENCLAVE_UNAVAILABLE")
+        this.#term.blockage.report("enclave");
+      if (error instanceof ApiError && error.code === "PROOF_INVALID") await this.#setAside(ticket);
       return undefined;
     }
   }
-
-  return {
-    /** In order of acceptance; `before`: only tickets whose acceptance number is smaller. */
-    async choose(tip: IndexedBlock, before: number): Promise<Candidate[]> {
-      const chosen: Candidate[] = [];
-      // Each is asked when it is first needed, and once a turn.
-      let executor: Promise<boolean> | undefined;
-      const signers = new Map<Address, Promise<boolean>>();
-      const choice: Choice = {
-        tip,
-        before,
-        put: new Set(),
-        canSwap: () => (executor ??= hasExecutor()),
-        isAccepted(signer) {
-          const known = signers.get(signer) ?? pool.isSigner(signer);
-          signers.set(signer, known);
-          return known;
-        },
-      };
-      for (let round = 0; round < MAX_ROUNDS; round++) {
-        const had = chosen.length;
-        const tickets = await nextTickets(choice, term.maxBatch - chosen.length);
-        if (tickets.length === 0) break;
-        const more = await candidatesOf(tickets, chosen, choice);
-        if (more.length > 0) {
-          const { good, isShut } = await executable(chosen, more, tip);
-          chosen.push(...good);
-          // So it is for all that come behind, unless a block opens the path this moment: then they would pass those before.
-          if (isShut) break;
-        }
-        // Those that were left out make room for the ones behind them. What came meanwhile goes with the next call:
-        // each look at the rest is a simulation of the whole.
-        if (chosen.length === had + tickets.length) break;
-      }
-      return chosen;
-    },
-  };
 }
 
 interface Executable {

@@ -21,11 +21,39 @@ export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
   return tip.number - confirmations + 1;
 }
 
-export function createOutcomes({ data, queue, store, writes, tokens, logger, metrics, now }: TermParts) {
+export class Outcomes {
+  readonly #parts: TermParts;
+  /** What was looked at last; of a branch that is gone when it is not there any more. */
+  #seen: LoggedEvent | undefined;
+  #hasLooked = false;
+
+  constructor(parts: TermParts) {
+    this.#parts = parts;
+  }
+
+  /** Gives every open ticket that the index has news of, or whose time has come, the state that it demands. */
+  async settleAll(tip: IndexedBlock, finalBlock: number): Promise<void> {
+    await this.#reopen();
+    await this.#readNews(tip);
+    const finalTime = this.#parts.data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;
+    for (const tickets of this.#parts.queue.due(finalBlock, finalTime)) {
+      const changes: TicketChange[] = [];
+      for (const ticket of tickets) {
+        const change = await this.#settleOne(ticket, finalBlock, finalTime);
+        if (change !== undefined) changes.push(change);
+      }
+      const at = this.#parts.now();
+      if (changes.length > 0) await this.#parts.writes.change(changes, at);
+      this.#parts.queue.seen(tickets);
+      this.#parts.queue.apply(changes, at);
+      await yieldToEventLoop();
+    }
+  }
+
   /** Another statement that took what this one needs, and the block in which it did. */
-  async function takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
+  async #takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
     for (const nullifier of ticket.nullifiers) {
-      const spender = data.spender(nullifier);
+      const spender = this.#parts.data.spender(nullifier);
       if (spender !== undefined && spender.statement !== ticket.statement) {
         return { block: spender.block, error: TICKET_ERRORS.nullifierSpent };
       }
@@ -34,7 +62,7 @@ export function createOutcomes({ data, queue, store, writes, tokens, logger, met
     const { deposit } = ticket;
     if (deposit === undefined || finalBlock < 0) return undefined;
     // Used in a final block, and no final block executed this statement: cancelled, or used elsewhere.
-    const isUsed = await tokens.isAuthorizationUsed(
+    const isUsed = await this.#parts.tokens.isAuthorizationUsed(
       deposit.token,
       deposit.depositor,
       ticket.statement,
@@ -43,24 +71,22 @@ export function createOutcomes({ data, queue, store, writes, tokens, logger, met
     return isUsed === true ? { block: finalBlock, error: TICKET_ERRORS.authorizationUsed } : undefined;
   }
 
-  /** What was looked at last; of a branch that is gone when it is not there any more. */
-  let seen: LoggedEvent | undefined;
-  let hasLooked = false;
-
   /** Marks the tickets that the pool's newest events concern; all of them when the chain went back. */
-  async function readNews(tip: IndexedBlock): Promise<void> {
-    const isGone = seen !== undefined && data.eventAt(seen.position)?.blockHash !== seen.blockHash;
-    if (isGone || !hasLooked) {
-      queue.markAllDue();
-      seen = data.lastEventUpTo(tip.number, ["executed"]);
-      hasLooked = true;
+  async #readNews(tip: IndexedBlock): Promise<void> {
+    const isGone =
+      this.#seen !== undefined &&
+      this.#parts.data.eventAt(this.#seen.position)?.blockHash !== this.#seen.blockHash;
+    if (isGone || !this.#hasLooked) {
+      this.#parts.queue.markAllDue();
+      this.#seen = this.#parts.data.lastEventUpTo(tip.number, ["executed"]);
+      this.#hasLooked = true;
     }
     for (;;) {
-      const events = data.eventsAfter(seen?.position, EVENTS_AT_ONCE);
+      const events = this.#parts.data.eventsAfter(this.#seen?.position, EVENTS_AT_ONCE);
       for (const { event } of events) {
-        if (event.kind === "executed") queue.markDue(event.statement, event.nullifiers);
+        if (event.kind === "executed") this.#parts.queue.markDue(event.statement, event.nullifiers);
       }
-      seen = events.at(-1) ?? seen;
+      this.#seen = events.at(-1) ?? this.#seen;
       if (events.length < EVENTS_AT_ONCE) return;
       await yieldToEventLoop();
     }
@@ -71,33 +97,33 @@ export function createOutcomes({ data, queue, store, writes, tokens, logger, met
    * confirmations, and a payment that nobody carries any more would be lost. Before all else, so that they keep
    * their place in front of what was accepted later.
    */
-  async function reopen(): Promise<void> {
-    const statements = data.reorganisedOut();
+  async #reopen(): Promise<void> {
+    const statements = this.#parts.data.reorganisedOut();
     for (const statement of statements) {
-      const ticket = await store.byStatement(statement);
-      const status = ticket && reorganisedOut(ticket.status, data.execution(statement));
+      const ticket = await this.#parts.store.byStatement(statement);
+      const status = ticket && reorganisedOut(ticket.status, this.#parts.data.execution(statement));
       if (ticket === undefined || status === undefined || !("outcome" in ticket.status)) continue;
       const { txHash: tx, block } = ticket.status.outcome;
-      const at = now();
-      await writes.change([{ id: ticket.id, status }], at);
-      queue.reopen({ ...ticket, status, updatedAt: at });
-      metrics.reorganisedOut();
-      logger.fatal(
+      const at = this.#parts.now();
+      await this.#parts.writes.change([{ id: ticket.id, status }], at);
+      this.#parts.queue.reopen({ ...ticket, status, updatedAt: at });
+      this.#parts.metrics.reorganisedOut();
+      this.#parts.logger.fatal(
         { ...traceOf(ticket), tx, block },
         "the chain, or a refutation, took a final ticket back; it goes on as if it had not been mined",
       );
     }
     // Written first: whoever is killed in between finds them open already.
-    if (statements.length > 0) await data.forgetReorganisedOut(statements);
+    if (statements.length > 0) await this.#parts.data.forgetReorganisedOut(statements);
   }
 
-  async function settleOne(
+  async #settleOne(
     ticket: OpenTicket,
     finalBlock: number,
     finalTime: number,
   ): Promise<TicketChange | undefined> {
-    const taken = await takenBy(ticket, finalBlock);
-    const execution = data.execution(ticket.statement);
+    const taken = await this.#takenBy(ticket, finalBlock);
+    const execution = this.#parts.data.execution(ticket.statement);
     const lastSecond = lastSecondOf(ticket);
     const findings = {
       execution,
@@ -109,32 +135,11 @@ export function createOutcomes({ data, queue, store, writes, tokens, logger, met
     };
     const status = settle(ticket.status, findings);
     const decidedIn = execution?.block ?? taken?.block;
-    if (decidedIn !== undefined) queue.lookAgainAt(ticket.id, decidedIn);
+    if (decidedIn !== undefined) this.#parts.queue.lookAgainAt(ticket.id, decidedIn);
     // Whether the authorization is used is asked of final blocks, so each new one may tell more.
-    else if (isSuspect(status)) queue.lookAgainAt(ticket.id, finalBlock + 1);
+    else if (isSuspect(status)) this.#parts.queue.lookAgainAt(ticket.id, finalBlock + 1);
     return status === ticket.status ? undefined : { id: ticket.id, status };
   }
-
-  return {
-    /** Gives every open ticket that the index has news of, or whose time has come, the state that it demands. */
-    async settleAll(tip: IndexedBlock, finalBlock: number): Promise<void> {
-      await reopen();
-      await readNews(tip);
-      const finalTime = data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;
-      for (const tickets of queue.due(finalBlock, finalTime)) {
-        const changes: TicketChange[] = [];
-        for (const ticket of tickets) {
-          const change = await settleOne(ticket, finalBlock, finalTime);
-          if (change !== undefined) changes.push(change);
-        }
-        const at = now();
-        if (changes.length > 0) await writes.change(changes, at);
-        queue.seen(tickets);
-        queue.apply(changes, at);
-        await yieldToEventLoop();
-      }
-    },
-  };
 }
 
 /** Held because its authorization seems to be used up. */

@@ -13,17 +13,17 @@ import { LeaseLost, type Fence } from "../../base/store/lease.ts";
 import { StoreUnavailable } from "../../base/store/unavailable.ts";
 import { createAdvances } from "./advance.ts";
 import { Backoff } from "./backoff.ts";
-import { createBatches, type Batch } from "./batch.ts";
+import { Batches, type Batch } from "./batch.ts";
 import { Blockage } from "./blockage.ts";
 import { CallsInFlight } from "./calls-in-flight.ts";
 import { createErrandLine, type WaitingErrand } from "./errand-line.ts";
-import { createLeaseKeeper } from "../../base/lease-keeper.ts";
-import { createMembers } from "./members.ts";
-import { createOutcomes, finalBlockOf } from "./outcomes.ts";
-import { createOutgoing } from "./outgoing.ts";
+import { LeaseKeeper } from "../../base/lease-keeper.ts";
+import { Members } from "./members.ts";
+import { Outcomes, finalBlockOf } from "./outcomes.ts";
+import { OutgoingCalls } from "./outgoing.ts";
 import { Queue } from "./queue.ts";
 import { logSteps } from "./reporting.ts";
-import { createSending } from "./sending.ts";
+import { Sending } from "./sending.ts";
 import type { SequencerLimits, SequencerParts, TermParts } from "./term.ts";
 
 export interface SequencerOptions extends Partial<SequencerLimits> {
@@ -52,14 +52,14 @@ async function openTerm(parts: SequencerParts, limits: SequencerLimits, blockage
   const writes = store.underLease(fence);
   const inFlight = new CallsInFlight(parts.data, parts.tree);
   const shared: TermParts = { ...parts, ...limits, queue, writes, backoff, blockage, inFlight };
-  const sending = createSending(shared);
+  const sending = new Sending(shared);
   return {
     ...{ fence, queue, writes, backoff, inFlight, sending, limits },
     /** The newest block when something was sent last. */
     sentOn: undefined as Bytes32 | undefined,
-    outcomes: createOutcomes(shared),
-    outgoing: createOutgoing(shared, sending),
-    batches: createBatches(shared, createMembers(shared)),
+    outcomes: new Outcomes(shared),
+    outgoing: new OutgoingCalls(shared, sending),
+    batches: new Batches(shared, new Members(shared)),
     advances: createAdvances(shared),
     errands: createErrandLine(parts.errands, shared),
   };
@@ -73,94 +73,146 @@ interface Next {
   readonly maySendTickets: boolean;
 }
 
-export type Sequencer = ReturnType<typeof createSequencer>;
-
-export function createSequencer(parts: SequencerParts, options: SequencerOptions) {
-  const { chain, data, logger, metrics, now } = parts;
-  const confirmations = Math.max(options.confirmations, 1);
-
-  const blockage = new Blockage();
-  const keeper = createLeaseKeeper(parts.lease, {
-    leaseMs: options.leaseMs ?? LEASE_MS,
-    onChange(fence) {
-      metrics.lease(fence === undefined ? "lost" : "taken");
-      if (fence === undefined) logger.warn("another proxy submits, or none that we know of");
-      else logger.info({ fence }, "this proxy submits");
-      wake();
-    },
-    onFault(error) {
-      metrics.lease("unanswered");
-      logger.error({ err: error }, "the sequencer's lease could not be asked for");
-    },
-  });
-
-  let term: Term | undefined;
+export class Sequencer {
+  readonly #parts: SequencerParts;
+  readonly #options: SequencerOptions;
+  readonly #confirmations: number;
+  readonly #blockage = new Blockage();
+  readonly #keeper: LeaseKeeper;
+  #term: Term | undefined;
   /** What was said last in this term of what holds tickets. */
-  let reported: string | undefined;
-  let isStopped = false;
-  let isWanted = false;
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  #reported: string | undefined;
+  #isStopped = false;
+  #isWanted = false;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
   /** Milliseconds since 1970 of the last turn that ended well. */
-  let lastTurnAt: number | undefined;
-  let withoutEnclaveSince: number | undefined;
-  let isStoreUnreachable = false;
+  #lastTurnAt: number | undefined;
+  #withoutEnclaveSince: number | undefined;
+  #isStoreUnreachable = false;
   /** Something of the pool's was sent since the last errand: one that waits goes next. */
-  let isErrandsTurn = false;
+  #isErrandsTurn = false;
   /** Only a block, or time, or so many tickets waiting change what can be done. */
-  let quietBelow = 0;
+  #quietBelow = 0;
 
-  function endTerm(): void {
-    term?.queue.close();
-    term = reported = undefined;
+  constructor(parts: SequencerParts, options: SequencerOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#confirmations = Math.max(options.confirmations, 1);
+    this.#keeper = new LeaseKeeper(parts.lease, {
+      leaseMs: options.leaseMs ?? LEASE_MS,
+      onChange: (fence) => {
+        this.#parts.metrics.lease(fence === undefined ? "lost" : "taken");
+        if (fence === undefined) this.#parts.logger.warn("another proxy submits, or none that we know of");
+        else this.#parts.logger.info({ fence }, "this proxy submits");
+        this.wake();
+      },
+      onFault: (error) => {
+        this.#parts.metrics.lease("unanswered");
+        this.#parts.logger.error({ err: error }, "the sequencer's lease could not be asked for");
+      },
+    });
   }
 
-  async function turn(): Promise<void> {
-    const fence = keeper.current();
-    if (term?.fence !== fence) endTerm();
+  start(): void {
+    this.#keeper.start();
+    this.#timer = setInterval(() => this.wake(), this.#options.pollIntervalMs);
+    this.wake();
+  }
+
+  /** Something may be to do; returns at once. */
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#isStopped) return;
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+  }
+
+  /** A ticket came. Behind calls that are under way nothing is done for it before the next block, or enough others. */
+  wakeForTicket(): void {
+    if ((this.#term?.queue.waiting().length ?? 0) >= this.#quietBelow) this.wake();
+  }
+
+  /** Ends the turn under way; stored bytes are adopted by the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#running;
+    this.#endTerm();
+    await this.#keeper.stop();
+  }
+
+  state() {
+    const fence = this.#keeper.current();
+    /** Whether this proxy is the one that submits. */
+    const hasLease = fence !== undefined;
+    /** Undefined while another proxy submits, or this one has not read the queue yet. */
+    const current = hasLease && this.#term?.fence === fence ? this.#term : undefined;
+    const [queue, callsInFlight] = [current?.queue.counts(), current?.inFlight.waiting.length];
+    return { blockedBy: this.#blockage.by, lastTurnAt: this.#lastTurnAt, hasLease, queue, callsInFlight };
+  }
+
+  /** Under which this proxy may write; undefined while another one submits. */
+  fence(): Fence | undefined {
+    return this.#keeper.current();
+  }
+
+  /** What holds waiting tickets of this kind and the operator can fix. */
+  blockedBy(kind: Kind) {
+    return this.#blockage.of(kind);
+  }
+
+  #endTerm(): void {
+    this.#term?.queue.close();
+    this.#term = this.#reported = undefined;
+  }
+
+  async #turn(): Promise<void> {
+    const fence = this.#keeper.current();
+    if (this.#term?.fence !== fence) this.#endTerm();
     if (fence === undefined) {
-      blockage.adopt(await parts.lease.report());
+      this.#blockage.adopt(await this.#parts.lease.report());
       return;
     }
-    term ??= await openTerm(parts, { ...LIMITS, ...options }, blockage, fence);
-    const tip = await newestBlock(term);
-    const finalBlock = finalBlockOf(tip, confirmations);
-    await term.outcomes.settleAll(tip, finalBlock);
-    const isBusy = await term.outgoing.tend(tip, finalBlock);
-    const awaited = isBusy ? Infinity : ticketsAwaited(term, tip);
-    quietBelow = awaited === 0 ? 0 : term.queue.waiting().length + awaited;
+    this.#term ??= await openTerm(this.#parts, { ...LIMITS, ...this.#options }, this.#blockage, fence);
+    const tip = await this.#newestBlock(this.#term);
+    const finalBlock = finalBlockOf(tip, this.#confirmations);
+    await this.#term.outcomes.settleAll(tip, finalBlock);
+    const isBusy = await this.#term.outgoing.tend(tip, finalBlock);
+    const awaited = isBusy ? Infinity : this.#ticketsAwaited(this.#term, tip);
+    this.#quietBelow = awaited === 0 ? 0 : this.#term.queue.waiting().length + awaited;
     if (awaited === Infinity) return;
-    const errand = await nextErrand(term, tip);
+    const errand = await this.#nextErrand(this.#term, tip);
     if (awaited > 0 && errand === undefined) return;
-    if (!hasWork(term) && errand === undefined) blockage.clear();
-    else if (await sendNext(term, { tip, errand, maySendTickets: awaited === 0 })) return;
-    await term.outgoing.fillHole(tip);
+    if (!this.#hasWork(this.#term) && errand === undefined) this.#blockage.clear();
+    else if (await this.#sendNext(this.#term, { tip, errand, maySendTickets: awaited === 0 })) return;
+    await this.#term.outgoing.fillHole(tip);
   }
 
-  const hashAt = (number: number): Bytes32 | undefined => data.blockAtOrBelow(number)?.hash;
+  #hashAt(number: number): Bytes32 | undefined {
+    return this.#parts.data.blockAtOrBelow(number)?.hash;
+  }
 
   /** What was refused on blocks that are gone is forgotten with them. */
-  async function newestBlock({ backoff }: Term): Promise<IndexedBlock> {
-    await parts.sync();
-    const tip = data.tip();
+  async #newestBlock({ backoff }: Term): Promise<IndexedBlock> {
+    await this.#parts.sync();
+    const tip = this.#parts.data.tip();
     if (tip === undefined) throw new ChainUnreachable("nothing is indexed yet");
-    backoff.reach(tip, hashAt);
+    backoff.reach(tip, (number) => this.#hashAt(number));
     return tip;
   }
 
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
-  function hasWork({ queue }: Term): boolean {
-    return queue.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
+  #hasWork({ queue }: Term): boolean {
+    return (
+      queue.waiting().length > 0 || this.#parts.data.currentRoot()?.leafCount !== this.#parts.data.leafCount()
+    );
   }
 
   /**
    * How many more have to wait before another call goes behind those in flight; Infinity where none goes now. Where a block
    * has come since the last was sent, any that wait are enough: that one will wait for the next block in any case.
    */
-  function ticketsAwaited(
-    { inFlight, queue, backoff, batches, sentOn, limits }: Term,
-    tip: IndexedBlock,
-  ): number {
+  #ticketsAwaited({ inFlight, queue, backoff, batches, sentOn, limits }: Term, tip: IndexedBlock): number {
     if (inFlight.waiting.length === 0) return 0;
     if (inFlight.waiting.length >= limits.maxInFlight) return Infinity;
     const full = batches.full();
@@ -173,10 +225,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   }
 
   /** None while one is in flight: which is next is known only when the newest block has the one before. */
-  async function nextErrand(
-    { inFlight, errands }: Term,
-    tip: IndexedBlock,
-  ): Promise<WaitingErrand | undefined> {
+  async #nextErrand({ inFlight, errands }: Term, tip: IndexedBlock): Promise<WaitingErrand | undefined> {
     return inFlight.waiting.some(({ to }) => to !== undefined) ? undefined : errands.waiting(tip);
   }
 
@@ -185,28 +234,28 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
    * leaves wait it goes first, and alone: every payment behind it makes leaves that no root can cover. An errand goes when
    * none of these is to be sent, and once after each: it never waits for more than one batch of payments.
    */
-  async function nextBatch(term: Term, { tip, errand, maySendTickets }: Next): Promise<Batch | undefined> {
-    if (!hasWork(term)) return errand?.checked();
+  async #nextBatch(term: Term, { tip, errand, maySendTickets }: Next): Promise<Batch | undefined> {
+    if (!this.#hasWork(term)) return errand?.checked();
     const isBehind = term.inFlight.waiting.length > 0;
-    const { attestedFrom, advanceableFrom } = await parts.pool.brakes();
-    const isShut = attestedFrom > Math.max(tip.timestamp, Math.floor(now() / 1000));
+    const { attestedFrom, advanceableFrom } = await this.#parts.pool.brakes();
+    const isShut = attestedFrom > Math.max(tip.timestamp, Math.floor(this.#parts.now() / 1000));
     // Nothing attested is taken: what waits goes on by itself afterwards.
-    if (isShut) blockage.report("pause");
-    if (!isBehind && (data.awaitsAdvance() || (isShut && term.advances.isDue(tip)))) {
+    if (isShut) this.#blockage.report("pause");
+    if (!isBehind && (this.#parts.data.awaitsAdvance() || (isShut && term.advances.isDue(tip)))) {
       const advance = await term.advances.next();
       if (advance !== undefined) return advance;
     }
-    if (isErrandsTurn || isShut || !maySendTickets) {
+    if (this.#isErrandsTurn || isShut || !maySendTickets) {
       const next = await errand?.checked();
       if (next !== undefined || isShut || !maySendTickets) return next;
     }
-    if (isBehind && data.awaitsAdvance()) return errand?.checked();
+    if (isBehind && this.#parts.data.awaitsAdvance()) return errand?.checked();
     const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
     // A root alone can wait until nothing is under way.
     if (batch !== undefined && !(isBehind && batch.candidates.length === 0)) return batch;
     if (
       !isBehind &&
-      blockage.by === "enclave" &&
+      this.#blockage.by === "enclave" &&
       tip.timestamp >= advanceableFrom &&
       term.advances.isDue(tip)
     ) {
@@ -217,137 +266,96 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   }
 
   /** Whether something was sent. */
-  async function sendNext(term: Term, next: Next): Promise<boolean> {
+  async #sendNext(term: Term, next: Next): Promise<boolean> {
     const { tip } = next;
-    const head = await chain.header("latest");
+    const head = await this.#parts.chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
-      isWanted = true;
+      this.#isWanted = true;
       return false;
     }
-    blockage.clear();
-    const batch = await nextBatch(term, next);
+    this.#blockage.clear();
+    const batch = await this.#nextBatch(term, next);
     if (batch === undefined) return false;
-    const used = await chain.nonce(parts.wallet.address);
+    const used = await this.#parts.chain.nonce(this.#parts.wallet.address);
     const last = term.inFlight.waiting.at(-1);
     const nonce = last === undefined ? used : last.nonce + 1;
-    await newestBlock(term);
+    await this.#newestBlock(term);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
     // nonce, too, may be one that was reorganised out, with what was sent later still to come; or somebody has used it.
-    if (hashAt(tip.number) !== tip.hash || used > nonce) {
-      isWanted = true;
+    if (this.#hashAt(tip.number) !== tip.hash || used > nonce) {
+      this.#isWanted = true;
       return false;
     }
     // Also where the wallet cannot pay for the errand: what needs less goes in the next turn.
-    isErrandsTurn = batch.errand === undefined;
+    this.#isErrandsTurn = batch.errand === undefined;
     const isSent = await term.sending.send(batch, nonce, head);
     if (!isSent) return false;
     term.sentOn = tip.hash;
-    if (batch.errand !== undefined) parts.errands?.sent(batch.errand);
-    isWanted = true;
+    if (batch.errand !== undefined) this.#parts.errands?.sent(batch.errand);
+    this.#isWanted = true;
     return true;
   }
 
   /** What holds tickets, for the proxies that show them and do not submit. */
-  async function reportBlockage(): Promise<void> {
-    const text = String(blockage);
-    if (term === undefined || reported === text) return;
-    await term.writes.report(text);
-    reported = text;
+  async #reportBlockage(): Promise<void> {
+    const text = String(this.#blockage);
+    if (this.#term === undefined || this.#reported === text) return;
+    await this.#term.writes.report(text);
+    this.#reported = text;
   }
 
   /** Whether the store did what it could not answer, or will, is not known: everything is read again, under a new fence. */
-  function abandonTerm(fault: unknown): void {
-    endTerm();
-    if (fault instanceof StoreUnavailable) keeper.invalidate();
+  #abandonTerm(fault: unknown): void {
+    this.#endTerm();
+    if (fault instanceof StoreUnavailable) this.#keeper.invalidate();
   }
 
   /** Without an enclave payments go on, but no root covers their leaves. Another proxy may reach one. */
-  function stepDownWithoutEnclave(): void {
-    if (term === undefined || blockage.by !== "enclave" || !parts.lease.isShared) {
-      withoutEnclaveSince = undefined;
+  #stepDownWithoutEnclave(): void {
+    if (this.#term === undefined || this.#blockage.by !== "enclave" || !this.#parts.lease.isShared) {
+      this.#withoutEnclaveSince = undefined;
       return;
     }
-    withoutEnclaveSince ??= now();
-    if (now() - withoutEnclaveSince < STEP_DOWN_AFTER_MS) return;
-    withoutEnclaveSince = undefined;
-    logger.warn("no enclave answers this proxy; another one may submit");
-    endTerm();
-    keeper.stepDown();
+    this.#withoutEnclaveSince ??= this.#parts.now();
+    if (this.#parts.now() - this.#withoutEnclaveSince < STEP_DOWN_AFTER_MS) return;
+    this.#withoutEnclaveSince = undefined;
+    this.#parts.logger.warn("no enclave answers this proxy; another one may submit");
+    this.#endTerm();
+    this.#keeper.stepDown();
   }
 
-  async function run(): Promise<void> {
-    while (isWanted && !isStopped) {
-      isWanted = false;
-      quietBelow = 0;
+  async #run(): Promise<void> {
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      this.#quietBelow = 0;
       try {
-        await turn();
-        lastTurnAt = now();
-        if (term !== undefined) blockage.clear("chain");
-        await reportBlockage();
-        isStoreUnreachable = false;
-        stepDownWithoutEnclave();
+        await this.#turn();
+        this.#lastTurnAt = this.#parts.now();
+        if (this.#term !== undefined) this.#blockage.clear("chain");
+        await this.#reportBlockage();
+        this.#isStoreUnreachable = false;
+        this.#stepDownWithoutEnclave();
       } catch (error) {
         if (error instanceof ChainUnreachable) {
-          blockage.report("chain");
-          logger.warn({ reason: error.message }, "the sequencer waits for the chain");
-          await reportBlockage().catch((fault: unknown) => {
-            abandonTerm(fault);
-            logger.error({ err: fault }, "what blocks could not be reported");
+          this.#blockage.report("chain");
+          this.#parts.logger.warn({ reason: error.message }, "the sequencer waits for the chain");
+          await this.#reportBlockage().catch((fault: unknown) => {
+            this.#abandonTerm(fault);
+            this.#parts.logger.error({ err: fault }, "what blocks could not be reported");
           });
           return;
         }
-        abandonTerm(error);
+        this.#abandonTerm(error);
         if (error instanceof LeaseLost) {
-          metrics.lease("fenced");
-          logger.warn("another proxy has the lease; this one had not noticed");
-        } else if (!(error instanceof StoreUnavailable && isStoreUnreachable))
-          logger.error({ err: error }, "a turn of the sequencer failed");
+          this.#parts.metrics.lease("fenced");
+          this.#parts.logger.warn("another proxy has the lease; this one had not noticed");
+        } else if (!(error instanceof StoreUnavailable && this.#isStoreUnreachable))
+          this.#parts.logger.error({ err: error }, "a turn of the sequencer failed");
         // Said once, and not at every turn until it is back.
-        isStoreUnreachable = error instanceof StoreUnavailable;
+        this.#isStoreUnreachable = error instanceof StoreUnavailable;
         return;
       }
     }
   }
-
-  function wake(): void {
-    isWanted = true;
-    if (isStopped) return;
-    running ??= run().finally(() => (running = undefined));
-  }
-
-  return {
-    start(): void {
-      keeper.start();
-      timer = setInterval(wake, options.pollIntervalMs);
-      wake();
-    },
-    /** Something may be to do; returns at once. */
-    wake,
-    /** A ticket came. Behind calls that are under way nothing is done for it before the next block, or enough others. */
-    wakeForTicket(): void {
-      if ((term?.queue.waiting().length ?? 0) >= quietBelow) wake();
-    },
-    /** Ends the turn under way; stored bytes are adopted by the next start. */
-    async stop(): Promise<void> {
-      isStopped = true;
-      clearInterval(timer);
-      await running;
-      endTerm();
-      await keeper.stop();
-    },
-    state: () => {
-      const fence = keeper.current();
-      /** Whether this proxy is the one that submits. */
-      const hasLease = fence !== undefined;
-      /** Undefined while another proxy submits, or this one has not read the queue yet. */
-      const current = hasLease && term?.fence === fence ? term : undefined;
-      const [queue, callsInFlight] = [current?.queue.counts(), current?.inFlight.waiting.length];
-      return { blockedBy: blockage.by, lastTurnAt, hasLease, queue, callsInFlight };
-    },
-    /** Under which this proxy may write; undefined while another one submits. */
-    fence: () => keeper.current(),
-    /** What holds waiting tickets of this kind and the operator can fix. */
-    blockedBy: (kind: Kind) => blockage.of(kind),
-  };
 }

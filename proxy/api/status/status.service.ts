@@ -65,92 +65,78 @@ const CHECK_DEADLINE_MS = 3_000;
 const DESCRIPTION_MS = 10_000;
 const NONCE_BYTES = 32;
 
-export function createStatus(parts: StatusParts): Status {
-  const {
-    config,
-    circuits,
-    fees,
-    limits,
-    describeEnclaves,
-    threshold,
-    checks,
-    bridges,
-    warnings = () => [],
-    randomBytes,
-    now = Date.now,
-  } = parts;
-  let remembered: { readonly at: number; readonly enclaves: Info["enclaves"] } | undefined;
+class StatusOfParts implements Status {
+  readonly #parts: StatusParts;
+  readonly #warnings: () => readonly string[];
+  readonly #now: () => number;
+  #remembered: { readonly at: number; readonly enclaves: Info["enclaves"] } | undefined;
 
-  async function enclavesFor(nonce: Uint8Array | undefined): Promise<Info["enclaves"]> {
-    if (nonce === undefined && remembered !== undefined && now() - remembered.at < DESCRIPTION_MS) {
-      return remembered.enclaves;
-    }
-    const described = await describeEnclaves(nonce ?? randomBytes(NONCE_BYTES));
-    const enclaves = described.map(({ signer, accepted, measurements, document }) => ({
-      signer: checksumAddress(signer),
-      accepted,
-      measurements: { ...measurements },
-      attestation: Buffer.from(document).toString("base64"),
-    }));
-    // "None answers" is not worth remembering: the next caller may find one.
-    if (nonce === undefined && enclaves.length > 0) remembered = { at: now(), enclaves };
-    return enclaves;
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
+    this.#warnings = parts.warnings ?? (() => []);
+    this.#now = parts.now ?? Date.now;
   }
 
-  return {
-    health: async () => {
-      const findings = await Promise.all(
-        PARTS.map(async (part) => [part, await withDeadline(checks[part])] as const),
-      );
-      const noted = warnings();
-      const besides = {
-        ...(bridges === undefined
-          ? {}
-          : { bridges: shownFinding(await withDeadline(() => bridges.health())) }),
-        ...(noted.length === 0 ? {} : { warnings: [...noted] }),
+  async health(): Promise<Health> {
+    const findings = await Promise.all(
+      PARTS.map(async (part) => [part, await withDeadline(this.#parts.checks[part])] as const),
+    );
+    const noted = this.#warnings();
+    const { bridges } = this.#parts;
+    const besides = {
+      ...(bridges === undefined ? {} : { bridges: shownFinding(await withDeadline(() => bridges.health())) }),
+      ...(noted.length === 0 ? {} : { warnings: [...noted] }),
+    };
+    if (findings.every(([, { state }]) => state === "ok")) return { status: "ok", ...besides };
+    const shown = findings.map(([part, finding]) => [part, shownFinding(finding)]);
+    const shownChecks = Object.fromEntries(shown) as NonNullable<Health["checks"]>;
+    return { status: "degraded", checks: shownChecks, ...besides };
+  }
+
+  async info(nonce: Uint8Array | undefined): Promise<Info> {
+    try {
+      const [enclaves, needed] = await Promise.all([this.#enclavesFor(nonce), this.#parts.threshold()]);
+      return {
+        api_version: API_VERSION,
+        network: this.#parts.config.network,
+        chain_id: this.#parts.config.chainId,
+        pool: checksumAddress(this.#parts.config.pool),
+        deployment_block: this.#parts.config.deploymentBlock,
+        address_prefix: this.#parts.config.addressPrefix,
+        confirmations: this.#parts.config.confirmations,
+        assets: this.#parts.config.assets.map((asset) => ({
+          ...asset,
+          address: checksumAddress(asset.address),
+        })),
+        features: {
+          swaps: this.#parts.config.swaps,
+          bridges: this.#parts.bridges !== undefined,
+          spend9: true,
+        },
+        fees: this.#parts.fees.schedule(),
+        circuits: this.#parts.circuits,
+        enclaves,
+        threshold: needed,
+        bridges: this.#parts.bridges?.info() ?? null,
+        limits: { body_bytes: MAX_BODY_BYTES, minimums: this.#parts.fees.minimums },
       };
-      if (findings.every(([, { state }]) => state === "ok")) return { status: "ok", ...besides };
-      const shown = findings.map(([part, finding]) => [part, shownFinding(finding)]);
-      const shownChecks = Object.fromEntries(shown) as NonNullable<Health["checks"]>;
-      return { status: "degraded", checks: shownChecks, ...besides };
-    },
+    } catch (cause) {
+      if (!(cause instanceof ChainUnreachable)) throw cause;
+      throw new ApiError("CHAIN_UNAVAILABLE", "The chain cannot be asked at the moment", {
+        retryAfterSecs: 5,
+        cause,
+      });
+    }
+  }
 
-    info: async (nonce) => {
-      try {
-        const [enclaves, needed] = await Promise.all([enclavesFor(nonce), threshold()]);
-        return {
-          api_version: API_VERSION,
-          network: config.network,
-          chain_id: config.chainId,
-          pool: checksumAddress(config.pool),
-          deployment_block: config.deploymentBlock,
-          address_prefix: config.addressPrefix,
-          confirmations: config.confirmations,
-          assets: config.assets.map((asset) => ({ ...asset, address: checksumAddress(asset.address) })),
-          features: { swaps: config.swaps, bridges: bridges !== undefined, spend9: true },
-          fees: fees.schedule(),
-          circuits,
-          enclaves,
-          threshold: needed,
-          bridges: bridges?.info() ?? null,
-          limits: { body_bytes: MAX_BODY_BYTES, minimums: fees.minimums },
-        };
-      } catch (cause) {
-        if (!(cause instanceof ChainUnreachable)) throw cause;
-        throw new ApiError("CHAIN_UNAVAILABLE", "The chain cannot be asked at the moment", {
-          retryAfterSecs: 5,
-          cause,
-        });
-      }
-    },
-
-    whoami: async (principal, overrides) => ({
+  async whoami(principal: Principal, overrides: LimitOverrides): Promise<WhoAmI> {
+    return {
       kind: principal.kind === "api-key" ? "api_key" : "session",
       developer: { id: principal.developerId, name: principal.developerName },
       ...(principal.kind === "session"
         ? { session: { sub: principal.sub, perms: [...principal.perms], exp: principal.exp } }
         : {}),
-      limits: (await limits.standings(principal, overrides)).map(
+      limits: (await this.#parts.limits.standings(principal, overrides)).map(
         ({ policy, quota, windowSecs, remaining, resetSecs }) => ({
           policy,
           quota,
@@ -159,9 +145,33 @@ export function createStatus(parts: StatusParts): Status {
           reset: resetSecs,
         }),
       ),
-      fees: await fees.effective(principal.developerId),
-    }),
-  };
+      fees: await this.#parts.fees.effective(principal.developerId),
+    };
+  }
+
+  async #enclavesFor(nonce: Uint8Array | undefined): Promise<Info["enclaves"]> {
+    if (
+      nonce === undefined &&
+      this.#remembered !== undefined &&
+      this.#now() - this.#remembered.at < DESCRIPTION_MS
+    ) {
+      return this.#remembered.enclaves;
+    }
+    const described = await this.#parts.describeEnclaves(nonce ?? this.#parts.randomBytes(NONCE_BYTES));
+    const enclaves = described.map(({ signer, accepted, measurements, document }) => ({
+      signer: checksumAddress(signer),
+      accepted,
+      measurements: { ...measurements },
+      attestation: Buffer.from(document).toString("base64"),
+    }));
+    // "None answers" is not worth remembering: the next caller may find one.
+    if (nonce === undefined && enclaves.length > 0) this.#remembered = { at: this.#now(), enclaves };
+    return enclaves;
+  }
+}
+
+export function createStatus(parts: StatusParts): Status {
+  return new StatusOfParts(parts);
 }
 
 const shownFinding = ({ state, ageMs, detail }: Finding) => ({

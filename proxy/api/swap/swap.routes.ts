@@ -6,7 +6,7 @@ import type { Handlers } from "../../base/http/routes.ts";
 import type { SwapQuotes } from "./swap.service.ts";
 
 /** `quotes` is undefined where swaps are off; the endpoint is then refused already. */
-export function swapRoutes(quotes: SwapQuotes | undefined): Handlers<"swapQuote"> {
+export function swapRoutes(quotes: Pick<SwapQuotes, "quote"> | undefined): Handlers<"swapQuote"> {
   return {
     async swapQuote(ctx) {
       if (quotes === undefined) throw new ApiError("SWAPS_DISABLED", "This instance does not run swaps");

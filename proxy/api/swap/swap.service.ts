@@ -54,118 +54,129 @@ const REMEMBERED = 1_024;
  */
 const POOL_GAS = 400_000n;
 
-export type SwapQuotes = ReturnType<typeof createSwapQuotes>;
+export class SwapQuotes {
+  readonly #parts: SwapQuoteParts;
+  readonly #deadlineMs: number;
+  readonly #remembered = new BlockCache(REMEMBERED);
 
-export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS) {
-  const { chain, pool, venue, assets, minimums, fees, now } = parts;
-  const remembered = new BlockCache(REMEMBERED);
+  constructor(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS) {
+    this.#parts = parts;
+    this.#deadlineMs = deadlineMs;
+  }
 
-  function listed(text: string, path: string): Address {
+  async quote(request: SwapQuoteRequest, developerId: string): Promise<SwapQuote> {
+    const tokenIn = this.#listed(request.token_in, "token_in");
+    const tokenOut = this.#listed(request.token_out, "token_out");
+    if (tokenIn === tokenOut) throw invalidField("token_out", "is the same asset as token_in");
+    const sharesIn = BigInt(request.shares_in);
+    if (sharesIn === 0n) throw invalidField("shares_in", "is zero");
+
+    const { service = NO_FEE, developer = NO_FEE } = await this.#parts.fees.rulesFor(
+      developerId,
+      tokenIn,
+      "swap",
+    );
+    const [serviceFee, developerFee] = [feeOf(service, sharesIn), feeOf(developer, sharesIn)];
+    const amountIn = sharesIn - serviceFee - developerFee;
+    requireEnough(
+      amountIn,
+      this.#parts.minimums.find(({ asset, operation }) => asset === tokenIn && operation === "swap"),
+    );
+
+    const trade = { tokenIn, tokenOut, amountIn };
+    const { head, route } = await orUnavailable(
+      within(this.#deadlineMs, (signal) => this.#find(trade, signal)),
+    );
+    if (route === undefined) throw noRoute("no route takes this amount at the moment", ROUTE_RETRY_SECS);
+    const { markets, amountOut } = route;
+    const floor = (amountOut * BigInt(10_000 - request.tolerance_bps)) / 10_000n;
+    if (floor === 0n) throw tooSmall("brings less than one unit of token_out");
+
+    return {
+      quote_id: uuid(),
+      token_in: checksumAddress(tokenIn),
+      token_out: checksumAddress(tokenOut),
+      shares_in: String(sharesIn),
+      amount_out: String(amountOut),
+      floor: String(floor),
+      price_impact_bps: priceImpactBps(markets, amountIn, amountOut),
+      route: markets.map((market) => ({
+        pool: checksumAddress(market.pool),
+        fee_bps: market.tier / 100,
+        token_in: checksumAddress(market.tokenIn),
+        token_out: checksumAddress(market.tokenOut),
+      })),
+      path: pathOf(route),
+      fees: {
+        service: { bps: service.bps, amount: String(serviceFee) },
+        developer: { flat: String(developer.flat), bps: developer.bps, amount: String(developerFee) },
+        asset: checksumAddress(tokenIn),
+      },
+      block_number: head.number,
+      expires_at: new Date(this.#parts.now() + VALID_MS).toISOString(),
+    };
+  }
+
+  #listed(text: string, path: string): Address {
     const address = asAddress(text);
-    if (address !== undefined && assets.some((asset) => asset.address === address)) return address;
+    if (address !== undefined && this.#parts.assets.some((asset) => asset.address === address))
+      return address;
     throw invalidField(path, "is no asset of this instance; see `assets` in GET /info");
   }
 
   /** What the pool would refuse at once: it takes no such asset now, or has no venue. */
-  async function requireTradable(tokenOut: Address, block: string): Promise<void> {
-    const isTaken = await remembered.get(`asset ${block} ${tokenOut}`, () => pool.isAsset(tokenOut));
+  async #requireTradable(tokenOut: Address, block: string): Promise<void> {
+    const isTaken = await this.#remembered.get(`asset ${block} ${tokenOut}`, () =>
+      this.#parts.pool.isAsset(tokenOut),
+    );
     if (!isTaken) {
       throw new ApiError("ASSET_UNSUPPORTED", "the pool does not take the asset now", {
         fields: [{ path: "token_out", message: "is not taken by the pool now" }],
       });
     }
-    if ((await remembered.get(`executor ${block}`, () => pool.executor())) === undefined) {
+    if ((await this.#remembered.get(`executor ${block}`, () => this.#parts.pool.executor())) === undefined) {
       throw noRoute("the pool has no venue at the moment", EXECUTOR_RETRY_SECS);
     }
   }
 
-  async function middlesOf(tokenIn: Address, tokenOut: Address, block: string): Promise<Address[]> {
-    const others = assets
+  async #middlesOf(tokenIn: Address, tokenOut: Address, block: string): Promise<Address[]> {
+    const others = this.#parts.assets
       .map(({ address }) => address)
       .filter((asset) => asset !== tokenIn && asset !== tokenOut);
     const taken = await Promise.all(
-      others.map((asset) => remembered.get(`asset ${block} ${asset}`, () => pool.isAsset(asset))),
+      others.map((asset) =>
+        this.#remembered.get(`asset ${block} ${asset}`, () => this.#parts.pool.isAsset(asset)),
+      ),
     );
     return others.filter((_, index) => taken[index]);
   }
 
-  async function search({ tokenIn, tokenOut, amountIn }: Trade, moment: Moment): Promise<Route | undefined> {
+  async #search({ tokenIn, tokenOut, amountIn }: Trade, moment: Moment): Promise<Route | undefined> {
     const { block } = moment;
     const [middles, share] = await Promise.all([
-      middlesOf(tokenIn, tokenOut, block),
-      pool.memberGas("private-swap"),
+      this.#middlesOf(tokenIn, tokenOut, block),
+      this.#parts.pool.memberGas("private-swap"),
     ]);
+    const { venue } = this.#parts;
     const shared: Venue = {
-      ...venue,
+      quote: (...question) => venue.quote(...question),
       markets: (from, to) =>
-        remembered.get(`markets ${block} ${from} ${to}`, () => venue.markets(from, to, moment)),
+        this.#remembered.get(`markets ${block} ${from} ${to}`, () => venue.markets(from, to, moment)),
     };
     return bestRoute(shared, { tokenIn, tokenOut, middles, amountIn, gasLimit: share - POOL_GAS }, moment);
   }
 
-  async function find(
-    trade: Trade,
-    signal: AbortSignal,
-  ): Promise<{ head: Header; route: Route | undefined }> {
-    const head = await chain.header("latest");
+  async #find(trade: Trade, signal: AbortSignal): Promise<{ head: Header; route: Route | undefined }> {
+    const head = await this.#parts.chain.header("latest");
     if (head === undefined) throw new ChainUnreachable("the node has no latest block");
     const { hash: block } = head;
     const { tokenIn, tokenOut, amountIn } = trade;
-    await requireTradable(tokenOut, block);
-    const route = await remembered.get(`route ${block} ${tokenIn} ${tokenOut} ${amountIn}`, () =>
-      search(trade, { block, signal }),
+    await this.#requireTradable(tokenOut, block);
+    const route = await this.#remembered.get(`route ${block} ${tokenIn} ${tokenOut} ${amountIn}`, () =>
+      this.#search(trade, { block, signal }),
     );
     return { head, route };
   }
-
-  return {
-    async quote(request: SwapQuoteRequest, developerId: string): Promise<SwapQuote> {
-      const tokenIn = listed(request.token_in, "token_in");
-      const tokenOut = listed(request.token_out, "token_out");
-      if (tokenIn === tokenOut) throw invalidField("token_out", "is the same asset as token_in");
-      const sharesIn = BigInt(request.shares_in);
-      if (sharesIn === 0n) throw invalidField("shares_in", "is zero");
-
-      const { service = NO_FEE, developer = NO_FEE } = await fees.rulesFor(developerId, tokenIn, "swap");
-      const [serviceFee, developerFee] = [feeOf(service, sharesIn), feeOf(developer, sharesIn)];
-      const amountIn = sharesIn - serviceFee - developerFee;
-      requireEnough(
-        amountIn,
-        minimums.find(({ asset, operation }) => asset === tokenIn && operation === "swap"),
-      );
-
-      const trade = { tokenIn, tokenOut, amountIn };
-      const { head, route } = await orUnavailable(within(deadlineMs, (signal) => find(trade, signal)));
-      if (route === undefined) throw noRoute("no route takes this amount at the moment", ROUTE_RETRY_SECS);
-      const { markets, amountOut } = route;
-      const floor = (amountOut * BigInt(10_000 - request.tolerance_bps)) / 10_000n;
-      if (floor === 0n) throw tooSmall("brings less than one unit of token_out");
-
-      return {
-        quote_id: uuid(),
-        token_in: checksumAddress(tokenIn),
-        token_out: checksumAddress(tokenOut),
-        shares_in: String(sharesIn),
-        amount_out: String(amountOut),
-        floor: String(floor),
-        price_impact_bps: priceImpactBps(markets, amountIn, amountOut),
-        route: markets.map((market) => ({
-          pool: checksumAddress(market.pool),
-          fee_bps: market.tier / 100,
-          token_in: checksumAddress(market.tokenIn),
-          token_out: checksumAddress(market.tokenOut),
-        })),
-        path: pathOf(route),
-        fees: {
-          service: { bps: service.bps, amount: String(serviceFee) },
-          developer: { flat: String(developer.flat), bps: developer.bps, amount: String(developerFee) },
-          asset: checksumAddress(tokenIn),
-        },
-        block_number: head.number,
-        expires_at: new Date(now() + VALID_MS).toISOString(),
-      };
-    },
-  };
 }
 
 interface Trade {

@@ -38,8 +38,6 @@ export interface Moment {
   readonly signal: AbortSignal;
 }
 
-export type Venue = ReturnType<typeof createVenue>;
-
 export interface VenueAddresses {
   readonly factory: Address;
   /** QuoterV2. */
@@ -64,28 +62,57 @@ const HIGHEST_PRICE = 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_
 /** Enough for reading a pool or a token, and little for one that burns what it gets. */
 const READ_GAS = 500_000n;
 
-export function createVenue(
-  { factory, quoter }: VenueAddresses,
-  chain: Pick<Chain, "call">,
-  limit: ConcurrencyLimit,
-) {
-  const abi = new Interface(VENUE_ABI);
+/** What quoting asks. */
+export type Venue = Pick<UniswapVenue, "markets" | "quote">;
+
+export class UniswapVenue {
+  readonly #addresses: VenueAddresses;
+  readonly #chain: Pick<Chain, "call">;
+  readonly #limit: ConcurrencyLimit;
+  readonly #abi = new Interface(VENUE_ABI);
   // Neither ever changes back: a tier cannot be switched off, and a pool's address follows from its pair and tier.
-  const enabled = new Set<number>();
-  const known = new Map<string, Address>();
+  readonly #enabled = new Set<number>();
+  readonly #known = new Map<string, Address>();
+
+  constructor(addresses: VenueAddresses, chain: Pick<Chain, "call">, limit: ConcurrencyLimit) {
+    this.#addresses = addresses;
+    this.#chain = chain;
+    this.#limit = limit;
+  }
+
+  /** In order of the tiers. */
+  async markets(tokenIn: Address, tokenOut: Address, moment: Moment): Promise<Market[]> {
+    const found = await Promise.all(FEE_TIERS.map((tier) => this.#marketOf(tokenIn, tokenOut, tier, moment)));
+    return found.filter((market) => market !== undefined);
+  }
+
+  /** Undefined where the pool cannot take the whole amount, or not within `gasLimit`. */
+  async quote(
+    { tier, tokenIn, tokenOut, stock }: Market,
+    amountIn: bigint,
+    gasLimit: bigint,
+    moment: Moment,
+  ): Promise<HopQuote | undefined> {
+    const args = [[tokenIn, tokenOut, amountIn, tier, 0n]];
+    const answer = await this.#ask(this.#addresses.quoter, "quoteExactInputSingle", args, moment, gasLimit);
+    if (answer === undefined) return undefined;
+    const [amountOut, priceAfter, , gas] = answer as [bigint, bigint, bigint, bigint];
+    const isPartial = priceAfter <= LOWEST_PRICE || priceAfter >= HIGHEST_PRICE;
+    return isPartial || amountOut > stock || gas > gasLimit ? undefined : { amountOut, gas };
+  }
 
   /** Undefined where the contract failed or answered something else. */
-  async function ask(
+  async #ask(
     to: Address,
     name: string,
     args: readonly unknown[],
     { block, signal }: Moment,
     gas = READ_GAS,
   ): Promise<readonly unknown[] | undefined> {
-    const data = abi.encodeFunctionData(name, args);
+    const data = this.#abi.encodeFunctionData(name, args);
     try {
-      const answer = await limit.run(() => chain.call({ to, data, gas }, block), signal);
-      return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
+      const answer = await this.#limit.run(() => this.#chain.call({ to, data, gas }, block), signal);
+      return [...(this.#abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
     } catch (error) {
       if (error instanceof ChainUnreachable || (error instanceof ChainRefused && !isOfContract(error)))
         throw asUnreachable(error);
@@ -93,43 +120,45 @@ export function createVenue(
     }
   }
 
-  async function isEnabled(tier: number, moment: Moment): Promise<boolean> {
-    if (enabled.has(tier)) return true;
-    const [spacing] = (await ask(factory, "feeAmountTickSpacing", [tier], moment)) ?? [];
+  async #isEnabled(tier: number, moment: Moment): Promise<boolean> {
+    if (this.#enabled.has(tier)) return true;
+    const [spacing] =
+      (await this.#ask(this.#addresses.factory, "feeAmountTickSpacing", [tier], moment)) ?? [];
     if (typeof spacing !== "bigint") throw new ChainUnreachable("the factory of Uniswap did not answer");
-    if (spacing !== 0n) enabled.add(tier);
+    if (spacing !== 0n) this.#enabled.add(tier);
     return spacing !== 0n;
   }
 
-  async function poolOf(
+  async #poolOf(
     tokenIn: Address,
     tokenOut: Address,
     tier: number,
     moment: Moment,
   ): Promise<Address | undefined> {
     const key = `${[tokenIn, tokenOut].sort().join()},${tier}`;
-    const found = known.get(key);
+    const found = this.#known.get(key);
     if (found !== undefined) return found;
-    const [text] = (await ask(factory, "getPool", [tokenIn, tokenOut, tier], moment)) ?? [];
+    const [text] =
+      (await this.#ask(this.#addresses.factory, "getPool", [tokenIn, tokenOut, tier], moment)) ?? [];
     const pool = asAddress(text);
     if (pool === undefined) throw new ChainUnreachable("the factory of Uniswap did not answer");
     if (pool === ZERO_ADDRESS) return undefined;
-    known.set(key, pool);
+    this.#known.set(key, pool);
     return pool;
   }
 
-  async function marketOf(
+  async #marketOf(
     tokenIn: Address,
     tokenOut: Address,
     tier: number,
     moment: Moment,
   ): Promise<Market | undefined> {
-    if (!(await isEnabled(tier, moment))) return undefined;
-    const pool = await poolOf(tokenIn, tokenOut, tier, moment);
+    if (!(await this.#isEnabled(tier, moment))) return undefined;
+    const pool = await this.#poolOf(tokenIn, tokenOut, tier, moment);
     if (pool === undefined) return undefined;
     const [state, held] = await Promise.all([
-      ask(pool, "slot0", [], moment),
-      ask(tokenOut, "balanceOf", [pool], moment),
+      this.#ask(pool, "slot0", [], moment),
+      this.#ask(tokenOut, "balanceOf", [pool], moment),
     ]);
     const [sqrtPriceX96] = state ?? [];
     const [stock] = held ?? [];
@@ -138,29 +167,6 @@ export function createVenue(
     if (sqrtPriceX96 === 0n || stock === 0n) return undefined;
     return { pool, tier, tokenIn, tokenOut, sqrtPriceX96, stock };
   }
-
-  return {
-    /** In order of the tiers. */
-    async markets(tokenIn: Address, tokenOut: Address, moment: Moment): Promise<Market[]> {
-      const found = await Promise.all(FEE_TIERS.map((tier) => marketOf(tokenIn, tokenOut, tier, moment)));
-      return found.filter((market) => market !== undefined);
-    },
-
-    /** Undefined where the pool cannot take the whole amount, or not within `gasLimit`. */
-    async quote(
-      { tier, tokenIn, tokenOut, stock }: Market,
-      amountIn: bigint,
-      gasLimit: bigint,
-      moment: Moment,
-    ): Promise<HopQuote | undefined> {
-      const args = [[tokenIn, tokenOut, amountIn, tier, 0n]];
-      const answer = await ask(quoter, "quoteExactInputSingle", args, moment, gasLimit);
-      if (answer === undefined) return undefined;
-      const [amountOut, priceAfter, , gas] = answer as [bigint, bigint, bigint, bigint];
-      const isPartial = priceAfter <= LOWEST_PRICE || priceAfter >= HIGHEST_PRICE;
-      return isPartial || amountOut > stock || gas > gasLimit ? undefined : { amountOut, gas };
-    },
-  };
 }
 
 /**

@@ -88,123 +88,173 @@ export type Simulated = SimulatedCall | "reverted" | undefined;
 /** As Refutations.sol writes it. */
 export const PATH_CLOSED_FOR_EVER = 2 ** 40 - 1;
 
-export type Pool = ReturnType<typeof createPool>;
+export class Pool {
+  readonly #chain: Chain;
+  readonly address: Address;
+  readonly #abi = new Interface(POOL_ABI);
+  readonly #refusals: Set<string | undefined>;
+  readonly home: { chainId: bigint; pool: Address };
+  // Immutable in the contract, so it is read once.
+  readonly threshold: () => Promise<number>;
+  readonly verifyingKeyHash: (kind: Kind) => Promise<Bytes32>;
+  /** What a transaction of this kind may use when it moves tokens, whatever tokens and venue do. */
+  readonly memberGas: (kind: Kind) => Promise<bigint>;
+  readonly encodeExecute = encodeExecute;
 
-export function createPool(chain: Chain, address: Address) {
-  const abi = new Interface(POOL_ABI);
-  const refusals = new Set(["Rejected", "RootUpdateSkipped"].map((name) => abi.getEvent(name)?.topicHash));
+  constructor(chain: Chain, address: Address) {
+    this.#chain = chain;
+    this.address = address;
+    this.#refusals = new Set(
+      ["Rejected", "RootUpdateSkipped"].map((name) => this.#abi.getEvent(name)?.topicHash),
+    );
+    this.home = { chainId: chain.chainId, pool: address };
+    this.threshold = once(async () => Number((await this.#read("threshold", []))[0]));
+    this.verifyingKeyHash = this.#byKind<Bytes32>("verifyingKeyHash");
+    this.memberGas = this.#byKind<bigint>("memberGas");
+  }
 
-  async function read(
-    name: string,
-    args: readonly unknown[],
-    at: BlockTag = "latest",
-  ): Promise<readonly unknown[]> {
-    const answer = await chain.call({ to: address, data: abi.encodeFunctionData(name, args) }, at);
+  async currentRoot(at?: BlockTag) {
+    const [root, leafCount, sequence] = await this.#read("currentRoot", [], at);
+    return { root: mustField(root as bigint), leafCount: Number(leafCount), sequence: Number(sequence) };
+  }
+
+  async queue(at?: BlockTag) {
+    const [leafCount, head] = await this.#read("queue", [], at);
+    return { leafCount: Number(leafCount), head: head as Bytes32 };
+  }
+
+  async isKnownRoot(root: Field, at?: BlockTag) {
+    return (await this.#read("rootSequence", [root], at))[0] !== 0n;
+  }
+
+  /** Its number, as long as it is not revoked. */
+  async rootSequence(root: Field, at?: BlockTag) {
+    const plusOne = (await this.#read("rootSequence", [root], at))[0] as bigint;
+    return plusOne === 0n ? undefined : Number(plusOne) - 1;
+  }
+
+  async isVoid(leafIndex: number, at?: BlockTag) {
+    return (await this.#read("isVoid", [leafIndex], at))[0] === true;
+  }
+
+  async isSpent(nullifier: Field) {
+    return (await this.#read("isSpent", [nullifier]))[0] === true;
+  }
+
+  async isSigner(signer: Address) {
+    return (await this.#read("isSigner", [signer]))[0] === true;
+  }
+
+  /** Which verifier is in this signer's image, 1 or 2; undefined where its word does not count. */
+  async signerKind(signer: Address): Promise<number | undefined> {
+    const [[isBelieved], [image]] = await Promise.all([
+      this.#read("isSigner", [signer]),
+      this.#read("signerRecord", [signer]),
+    ]);
+    return isBelieved === true ? Number((await this.#read("imageRecord", [image]))[1]) : undefined;
+  }
+
+  /** Whether it may be deposited now, and swapped into or through. */
+  async isAsset(asset: Address) {
+    return (await this.#read("isAsset", [asset]))[0] === true;
+  }
+
+  /**
+   * Until when the attested path is closed, Unix seconds: PATH_CLOSED_FOR_EVER once false statements were proved; and
+   * from when `advance` is allowed although it is open and nothing was refuted.
+   */
+  async brakes() {
+    const [attestedFrom, isUnsound, advanceableFrom] = await this.#read("brakes", []);
+    return {
+      attestedFrom: Number(attestedFrom),
+      isUnsound: isUnsound === true,
+      advanceableFrom: Number(advanceableFrom),
+    };
+  }
+
+  /** Whether the pool can name that place in its queue. */
+  async isCheckpoint(leafCount: number, head: Bytes32) {
+    return (await this.#read("checkpointTime", [leafCount, head]))[0] !== 0n;
+  }
+
+  /** What may still leave today by attestations: at a threshold of one by one kind's, from two on by both kinds'. */
+  async attestedRoom(asset: Address, threshold: number) {
+    const [byOne, byBoth] = (await this.#read("room", [asset])) as readonly bigint[];
+    return threshold < 2 ? byOne! : byBoth!;
+  }
+
+  /** What may still leave today by proofs. */
+  async provedRoom(asset: Address) {
+    return ((await this.#read("room", [asset])) as readonly bigint[])[2]!;
+  }
+
+  /** Claims ever made, and the first that waits in line. */
+  async claimLine(asset: Address) {
+    const [made, first] = await this.#read("claimLine", [asset]);
+    return { made: Number(made), first: Number(first) };
+  }
+
+  /** What of a claim is not paid. */
+  async claimLeft(asset: Address, id: number) {
+    return (await this.#read("claim", [asset, id]))[1] as bigint;
+  }
+
+  /** The venue for swaps; undefined while there is none. */
+  async executor() {
+    const executor = asAddress((await this.#read("executor", []))[0]);
+    return executor === ZERO_ADDRESS ? undefined : executor;
+  }
+
+  logs(range: LogRange) {
+    return this.#chain.logs(this.address, range);
+  }
+
+  /** Undefined for an event that is no business of ours (signers). */
+  parseLog(log: LogData) {
+    return parseLog(this.#abi, log);
+  }
+
+  /** All of these leaves into the tree, void ones as empty: `frontier` of what is in it, `headBefore` of the queue there. */
+  encodeAdvance(frontier: readonly Field[], headBefore: Bytes32, leaves: readonly Field[]) {
+    return this.#abi.encodeFunctionData("advance", [frontier, leaves.length, headBefore, leaves]);
+  }
+
+  async simulate(calldata: string, sender: Address): Promise<Simulated> {
+    const simulated = await this.#chain.simulate({ from: sender, to: this.address, data: calldata });
+    if (simulated === undefined || simulated === "reverted") return simulated;
+    const { logs, gasUsed } = simulated;
+    return {
+      gasUsed,
+      refusals: logs.flatMap((log) => {
+        if (log.address.toLowerCase() !== this.address || !this.#refusals.has(log.topics[0])) return [];
+        return (parseLog(this.#abi, log) as PoolRefusal | undefined) ?? [];
+      }),
+    };
+  }
+
+  readReason(data: string) {
+    return readReason(this.#abi, data);
+  }
+
+  async #read(name: string, args: readonly unknown[], at: BlockTag = "latest"): Promise<readonly unknown[]> {
+    const answer = await this.#chain.call(
+      { to: this.address, data: this.#abi.encodeFunctionData(name, args) },
+      at,
+    );
     try {
-      return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
+      return [...(this.#abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
     } catch (cause) {
       throw new ChainUnreachable(`the pool did not answer ${name}`, { cause });
     }
   }
 
   /** Asked by kind and immutable in the contract, so each answer is read once. */
-  function byKind<T>(name: string): (kind: Kind) => Promise<T> {
+  #byKind<T>(name: string): (kind: Kind) => Promise<T> {
     const answers = new Map(
-      KIND_NAMES.map((kind) => [kind, once(async () => (await read(name, [KINDS[kind].id]))[0] as T)]),
+      KIND_NAMES.map((kind) => [kind, once(async () => (await this.#read(name, [KINDS[kind].id]))[0] as T)]),
     );
     return (kind) => answers.get(kind)!();
   }
-
-  return {
-    home: { chainId: chain.chainId, pool: address },
-    address,
-    async currentRoot(at?: BlockTag) {
-      const [root, leafCount, sequence] = await read("currentRoot", [], at);
-      return { root: mustField(root as bigint), leafCount: Number(leafCount), sequence: Number(sequence) };
-    },
-    async queue(at?: BlockTag) {
-      const [leafCount, head] = await read("queue", [], at);
-      return { leafCount: Number(leafCount), head: head as Bytes32 };
-    },
-    isKnownRoot: async (root: Field, at?: BlockTag) => (await read("rootSequence", [root], at))[0] !== 0n,
-    /** Its number, as long as it is not revoked. */
-    async rootSequence(root: Field, at?: BlockTag) {
-      const plusOne = (await read("rootSequence", [root], at))[0] as bigint;
-      return plusOne === 0n ? undefined : Number(plusOne) - 1;
-    },
-    isVoid: async (leafIndex: number, at?: BlockTag) => (await read("isVoid", [leafIndex], at))[0] === true,
-    isSpent: async (nullifier: Field) => (await read("isSpent", [nullifier]))[0] === true,
-    isSigner: async (signer: Address) => (await read("isSigner", [signer]))[0] === true,
-    /** Which verifier is in this signer's image, 1 or 2; undefined where its word does not count. */
-    async signerKind(signer: Address): Promise<number | undefined> {
-      const [[isBelieved], [image]] = await Promise.all([
-        read("isSigner", [signer]),
-        read("signerRecord", [signer]),
-      ]);
-      return isBelieved === true ? Number((await read("imageRecord", [image]))[1]) : undefined;
-    },
-    /** Whether it may be deposited now, and swapped into or through. */
-    isAsset: async (asset: Address) => (await read("isAsset", [asset]))[0] === true,
-    /**
-     * Until when the attested path is closed, Unix seconds: PATH_CLOSED_FOR_EVER once false statements were proved; and
-     * from when `advance` is allowed although it is open and nothing was refuted.
-     */
-    async brakes() {
-      const [attestedFrom, isUnsound, advanceableFrom] = await read("brakes", []);
-      return {
-        attestedFrom: Number(attestedFrom),
-        isUnsound: isUnsound === true,
-        advanceableFrom: Number(advanceableFrom),
-      };
-    },
-    /** Whether the pool can name that place in its queue. */
-    isCheckpoint: async (leafCount: number, head: Bytes32) =>
-      (await read("checkpointTime", [leafCount, head]))[0] !== 0n,
-    /** What may still leave today by attestations: at a threshold of one by one kind's, from two on by both kinds'. */
-    async attestedRoom(asset: Address, threshold: number) {
-      const [byOne, byBoth] = (await read("room", [asset])) as readonly bigint[];
-      return threshold < 2 ? byOne! : byBoth!;
-    },
-    /** What may still leave today by proofs. */
-    provedRoom: async (asset: Address) => ((await read("room", [asset])) as readonly bigint[])[2]!,
-    /** Claims ever made, and the first that waits in line. */
-    async claimLine(asset: Address) {
-      const [made, first] = await read("claimLine", [asset]);
-      return { made: Number(made), first: Number(first) };
-    },
-    /** What of a claim is not paid. */
-    claimLeft: async (asset: Address, id: number) => (await read("claim", [asset, id]))[1] as bigint,
-    /** The venue for swaps; undefined while there is none. */
-    async executor() {
-      const executor = asAddress((await read("executor", []))[0]);
-      return executor === ZERO_ADDRESS ? undefined : executor;
-    },
-    // Immutable in the contract, so it is read once.
-    threshold: once(async () => Number((await read("threshold", []))[0])),
-    verifyingKeyHash: byKind<Bytes32>("verifyingKeyHash"),
-    /** What a transaction of this kind may use when it moves tokens, whatever tokens and venue do. */
-    memberGas: byKind<bigint>("memberGas"),
-    logs: (range: LogRange) => chain.logs(address, range),
-    /** Undefined for an event that is no business of ours (signers). */
-    parseLog: (log: LogData) => parseLog(abi, log),
-    encodeExecute,
-    /** All of these leaves into the tree, void ones as empty: `frontier` of what is in it, `headBefore` of the queue there. */
-    encodeAdvance: (frontier: readonly Field[], headBefore: Bytes32, leaves: readonly Field[]) =>
-      abi.encodeFunctionData("advance", [frontier, leaves.length, headBefore, leaves]),
-    async simulate(calldata: string, sender: Address): Promise<Simulated> {
-      const simulated = await chain.simulate({ from: sender, to: address, data: calldata });
-      if (simulated === undefined || simulated === "reverted") return simulated;
-      const { logs, gasUsed } = simulated;
-      return {
-        gasUsed,
-        refusals: logs.flatMap((log) => {
-          if (log.address.toLowerCase() !== address || !refusals.has(log.topics[0])) return [];
-          return (parseLog(abi, log) as PoolRefusal | undefined) ?? [];
-        }),
-      };
-    },
-    readReason: (data: string) => readReason(abi, data),
-  };
 }
 
 /** Remembers the first answer; a failure is asked again. */

@@ -95,28 +95,31 @@ export interface ServerOptions {
   readonly cap?: ConnectionCap | undefined;
 }
 
-export async function startHttpServer(
-  listener: RequestListener,
-  host: string,
-  port: number,
-  { deadlines = DEADLINES, cap }: ServerOptions = {},
-): Promise<HttpServer> {
+/** The connections of a server, on each of which answers are given in the order of their requests. */
+class Turns {
   // Ours and not `closeIdleConnections`: that one leaves a connection alone which has not sent anything yet,
   // and a client's pool holds such ones open for seconds.
-  const connections = new Map<Socket, Connection>();
-  let isStopping = false;
+  readonly #connections = new Map<Socket, Connection>();
+  #isStopping = false;
+
+  begin(socket: Socket, refusal: ApiError | undefined): void {
+    this.#connections.set(socket, {
+      ...{ current: undefined, waiting: undefined, writtenBefore: 0, refusal, fault: undefined },
+    });
+    socket.on("close", () => this.#connections.delete(socket));
+  }
 
   /** Runs `answer` when everything that came before on this connection is answered. */
-  function inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+  take(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request;
-    const connection = connections.get(socket);
+    const connection = this.#connections.get(socket);
     // Gone while its bytes were still being read, or behind the last answer: nobody could be told its outcome.
     if (connection === undefined || !socket.writable) {
       request.resume();
       return;
     }
-    response.on("close", () => goOn(socket, connection));
-    if (isStopping) response.setHeader("Connection", "close");
+    response.on("close", () => this.#goOn(socket, connection));
+    if (this.#isStopping) response.setHeader("Connection", "close");
     if (connection.current === undefined) {
       connection.current = response;
       if (connection.refusal === undefined) answer();
@@ -129,19 +132,19 @@ export async function startHttpServer(
   }
 
   /** The current answer is given. Those that wait have no socket yet, so theirs is never the one that closes. */
-  function goOn(socket: Socket, connection: Connection): void {
+  #goOn(socket: Socket, connection: Connection): void {
     const next = connection.waiting?.shift();
     connection.current = next?.response;
     if (socket.destroyed || !socket.writable) return;
     connection.writtenBefore = socket.bytesWritten;
     if (connection.fault !== undefined && !isWhole(next?.response)) refuseBytes(socket, connection.fault);
-    else if (next === undefined && isStopping) socket.destroySoon();
+    else if (next === undefined && this.#isStopping) socket.destroySoon();
     else next?.answer();
   }
 
   /** What came last on this connection is no request that could be. */
-  function refuseInTurn(socket: Socket, fault: ApiError): void {
-    const connection = connections.get(socket);
+  refuse(socket: Socket, fault: ApiError): void {
+    const connection = this.#connections.get(socket);
     // A refusal now would stand in the place of an answer that is still to come: it waits for its turn.
     if (connection !== undefined && isWhole(connection.current)) connection.fault ??= fault;
     // Or in the middle of one that came before its request was whole.
@@ -149,8 +152,36 @@ export async function startHttpServer(
     else refuseBytes(socket, fault);
   }
 
+  /** Every connection ends behind the last answer that it was asked for. */
+  end(): void {
+    this.#isStopping = true;
+    for (const [socket, { current, waiting }] of this.#connections) {
+      const last = waiting?.at(-1)?.response ?? current;
+      if (last === undefined) socket.destroySoon();
+      // So that the client sends no further request on it, which nobody would answer. Said earlier, it would cut
+      // off what was asked together with this one.
+      else if (!last.headersSent) last.setHeader("Connection", "close");
+    }
+  }
+}
+
+export async function startHttpServer(
+  listener: RequestListener,
+  host: string,
+  port: number,
+  { deadlines = DEADLINES, cap }: ServerOptions = {},
+): Promise<HttpServer> {
+  const turns = new Turns();
+  const serve: RequestListener = (request, response) => {
+    turns.take(request, response, () => {
+      // RFC 9112 section 3.2: none, or more than one, is answered with 400.
+      if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
+        refuse(response, invalid("A request names its Host, once"));
+      } else listener(request, response);
+    });
+  };
   const server = createServer(
-    // Node's own refusal of a missing Host has no body; ours is below.
+    // Node's own refusal of a missing Host has no body; ours is above.
     {
       requestTimeout: deadlines.request,
       headersTimeout: deadlines.headers,
@@ -159,23 +190,15 @@ export async function startHttpServer(
     },
     serve,
   );
-  function serve(request: IncomingMessage, response: ServerResponse): void {
-    inTurn(request, response, () => {
-      // RFC 9112 section 3.2: none, or more than one, is answered with 400.
-      if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
-        refuse(response, invalid("A request names its Host, once"));
-      } else listener(request, response);
-    });
-  }
   server.setTimeout(deadlines.idle);
   // 100 Continue is said by who reads the body, so not before the caller is known and allowed.
   server.on("checkContinue", serve);
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    inTurn(request, response, () => refuse(response, invalid("Expect may only say 100-continue")));
+    turns.take(request, response, () => refuse(response, invalid("Expect may only say 100-continue")));
   });
   // A tunnel has no request behind it that could be answered in its turn.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
-    if (socket instanceof Socket) refuseInTurn(socket, NO_TUNNEL);
+    if (socket instanceof Socket) turns.refuse(socket, NO_TUNNEL);
   });
   server.on("connection", (socket) => {
     const admission = cap?.admit(socket) ?? "served";
@@ -185,20 +208,13 @@ export async function startHttpServer(
     }
     // Node's own way to end a connection behind an answer that says `Connection: close`, too.
     socket.destroySoon = () => lingeringClose(socket, deadlines.linger);
-    connections.set(socket, {
-      current: undefined,
-      waiting: undefined,
-      writtenBefore: 0,
-      refusal: admission === "served" ? undefined : admission,
-      fault: undefined,
-    });
-    socket.on("close", () => connections.delete(socket));
+    turns.begin(socket, admission === "served" ? undefined : admission);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // Behind its last answer: what comes is dropped, whatever it is.
     if (!(socket instanceof Socket) || socket.writableEnded) return;
     const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-    refuseInTurn(
+    turns.refuse(
       socket,
       invalid(isLate ? "The request did not arrive whole in time" : "This is not an HTTP request"),
     );
@@ -210,18 +226,6 @@ export async function startHttpServer(
       resolve();
     });
   });
-
-  function letGo(): void {
-    isStopping = true;
-    for (const [socket, { current, waiting }] of connections) {
-      const last = waiting?.at(-1)?.response ?? current;
-      if (last === undefined) socket.destroySoon();
-      // So that the client sends no further request on it, which nobody would answer. Said earlier, it would cut
-      // off what was asked together with this one.
-      else if (!last.headersSent) last.setHeader("Connection", "close");
-    }
-  }
-
   return {
     port: (server.address() as AddressInfo).port,
     stop: (graceMs) =>
@@ -231,7 +235,7 @@ export async function startHttpServer(
           clearTimeout(cut);
           resolve();
         });
-        letGo();
+        turns.end();
       }),
   };
 }

@@ -43,99 +43,111 @@ interface Standing {
   readonly reportedAt: number;
 }
 
-export type Prices = ReturnType<typeof createPrices>;
+export class Prices {
+  readonly #parts: PricesParts;
+  readonly #good = new Map<Address, Price>();
+  readonly #standings = new Map<Address, Standing>();
+  readonly #feeds: readonly FeedSetting[];
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
 
-export function createPrices(parts: PricesParts) {
-  const { prices, assets, chain, store, logger, now } = parts;
-  const good = new Map<Address, Price>();
-  const standings = new Map<Address, Standing>();
-  const feeds = prices.filter((setting) => "feed" in setting);
-  for (const setting of prices) if ("fixed" in setting) good.set(setting.asset, fixedPrice(setting.fixed));
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
+  constructor(parts: PricesParts) {
+    this.#parts = parts;
+    this.#feeds = parts.prices.filter((setting) => "feed" in setting);
+    for (const setting of parts.prices)
+      if ("fixed" in setting) this.#good.set(setting.asset, fixedPrice(setting.fixed));
+  }
 
-  const symbolOf = (asset: Address): string =>
-    assets.find(({ address }) => address === asset)?.symbol ?? asset;
+  /** The last good one; undefined when there never was one. */
+  priceOf(asset: Address) {
+    return this.#good.get(asset);
+  }
 
-  async function refreshOne(setting: FeedSetting): Promise<void> {
+  /** Asks every feed once; resolves when what was good is on disk. Never rejects. */
+  async refresh(): Promise<void> {
+    // Settled each by itself: one feed's fault is not another's.
+    await Promise.allSettled(this.#feeds.map((setting) => this.#refreshOne(setting)));
+  }
+
+  /** One sentence for each feed that says nothing good now. For everybody's eyes. */
+  warnings(): readonly string[] {
+    return this.#feeds.flatMap(({ asset }) => {
+      const fault = this.#standings.get(asset)?.fault;
+      return fault === undefined
+        ? []
+        : [`the price feed of ${this.#symbolOf(asset)} ${this.#effectOf(fault, asset)}`];
+    });
+  }
+
+  /** Asks on and on; `onRefresh` runs after each round of questions. */
+  start(onRefresh: () => Promise<void>): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => {
+      // A slow node must not have two rounds of questions under way.
+      this.#running ??= this.refresh()
+        .then(onRefresh)
+        .catch((error: unknown) => this.#parts.logger.error({ err: error }, "fees were not renewed"))
+        .finally(() => (this.#running = undefined));
+    }, POLL_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#running;
+  }
+
+  #symbolOf(asset: Address): string {
+    return this.#parts.assets.find(({ address }) => address === asset)?.symbol ?? asset;
+  }
+
+  async #refreshOne(setting: FeedSetting): Promise<void> {
     const { asset, feed } = setting;
     let fault: PriceFault | undefined;
     try {
-      if (!good.has(asset)) await resume(setting);
-      const latest = await latestRound(chain, feed);
-      fault = latest === undefined ? "NO_ROUND" : faultOf(latest.round, setting, nowSecs(latest.now));
+      if (!this.#good.has(asset)) await this.#resume(setting);
+      const latest = await latestRound(this.#parts.chain, feed);
+      fault = latest === undefined ? "NO_ROUND" : faultOf(latest.round, setting, this.#nowSecs(latest.now));
       if (latest !== undefined && fault === undefined) {
-        await store.keepPrice(asset, latest.round);
-        good.set(asset, latest.round);
+        await this.#parts.store.keepPrice(asset, latest.round);
+        this.#good.set(asset, latest.round);
       }
     } catch (error) {
       // The node, or our own disk. Neither is a reason to do without the price that there is.
-      logger.debug({ err: error }, "a price feed was not read");
+      this.#parts.logger.debug({ err: error }, "a price feed was not read");
       fault = "UNANSWERED";
     }
-    report(asset, fault);
+    this.#report(asset, fault);
   }
 
   /** After a restart: the price of before, unless the bounds no longer allow it. */
-  async function resume({ asset, least, most }: FeedSetting): Promise<void> {
-    const kept = await store.price(asset);
-    if (kept !== undefined && isBetween(kept, least, most)) good.set(asset, kept);
+  async #resume({ asset, least, most }: FeedSetting): Promise<void> {
+    const kept = await this.#parts.store.price(asset);
+    if (kept !== undefined && isBetween(kept, least, most)) this.#good.set(asset, kept);
   }
 
   /** The chain may be ahead of our clock, and ours may go on when the chain stands still. */
-  const nowSecs = (blockTime: number): number => Math.max(Math.floor(now() / 1000), blockTime);
+  #nowSecs(blockTime: number): number {
+    return Math.max(Math.floor(this.#parts.now() / 1000), blockTime);
+  }
 
-  function report(asset: Address, fault: PriceFault | undefined): void {
-    const before = standings.get(asset);
-    const symbol = symbolOf(asset);
+  #report(asset: Address, fault: PriceFault | undefined): void {
+    const before = this.#standings.get(asset);
+    const symbol = this.#symbolOf(asset);
     if (fault === undefined) {
-      if (before !== undefined) logger.info({ asset: symbol }, "the price feed is good again");
-      standings.delete(asset);
+      if (before !== undefined) this.#parts.logger.info({ asset: symbol }, "the price feed is good again");
+      this.#standings.delete(asset);
       return;
     }
     const isNew = before?.fault !== fault;
-    if (!isNew && now() - before.reportedAt < REMINDER_MS) return;
-    logger.error({ asset: symbol, fault }, `the price feed ${effectOf(fault, asset)}`);
-    standings.set(asset, { fault, reportedAt: now() });
+    if (!isNew && this.#parts.now() - before.reportedAt < REMINDER_MS) return;
+    this.#parts.logger.error({ asset: symbol, fault }, `the price feed ${this.#effectOf(fault, asset)}`);
+    this.#standings.set(asset, { fault, reportedAt: this.#parts.now() });
   }
 
-  function effectOf(fault: PriceFault, asset: Address): string {
-    return `${FAULTS[fault]}; ${good.has(asset) ? "the last good price serves on" : "there is no price yet"}`;
+  #effectOf(fault: PriceFault, asset: Address): string {
+    return `${FAULTS[fault]}; ${this.#good.has(asset) ? "the last good price serves on" : "there is no price yet"}`;
   }
-
-  async function refresh(): Promise<void> {
-    // Settled each by itself: one feed's fault is not another's.
-    await Promise.allSettled(feeds.map(refreshOne));
-  }
-
-  return {
-    /** The last good one; undefined when there never was one. */
-    priceOf: (asset: Address) => good.get(asset),
-    /** Asks every feed once; resolves when what was good is on disk. Never rejects. */
-    refresh,
-    /** One sentence for each feed that says nothing good now. For everybody's eyes. */
-    warnings: (): readonly string[] =>
-      feeds.flatMap(({ asset }) => {
-        const fault = standings.get(asset)?.fault;
-        return fault === undefined ? [] : [`the price feed of ${symbolOf(asset)} ${effectOf(fault, asset)}`];
-      }),
-    /** Asks on and on; `onRefresh` runs after each round of questions. */
-    start(onRefresh: () => Promise<void>): void {
-      if (timer !== undefined) return;
-      timer = setInterval(() => {
-        // A slow node must not have two rounds of questions under way.
-        running ??= refresh()
-          .then(onRefresh)
-          .catch((error: unknown) => logger.error({ err: error }, "fees were not renewed"))
-          .finally(() => (running = undefined));
-      }, POLL_MS);
-    },
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      timer = undefined;
-      await running;
-    },
-  };
 }
 
 function faultOf(

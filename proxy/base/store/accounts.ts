@@ -81,140 +81,164 @@ const invitationForm = jsonForm<Invitation>(invitation, (one) => ({
 /** Why an account was not made: the invitation is no longer good, or somebody has this passkey. */
 export type Refused = "INVITATION_INVALID" | "PASSKEY_KNOWN";
 
-export type AccountStore = ReturnType<typeof openAccountStore>;
+export class AccountStore {
+  readonly #engine: Engine;
+  readonly #accounts: Records<Account>;
+  readonly #invitations: Records<Invitation>;
 
-export function openAccountStore(engine: Engine) {
-  const accounts = new Records(engine, ACCOUNTS, accountForm);
-  const invitations = new Records(engine, INVITATIONS, invitationForm);
-  const keyOf = ({ credentialId }: Pick<Passkey, "credentialId">): string => hashed(credentialId);
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#accounts = new Records(engine, ACCOUNTS, accountForm);
+    this.#invitations = new Records(engine, INVITATIONS, invitationForm);
+  }
 
-  return {
-    account: (id: string) => accounts.get(id),
-    accounts: () => accounts.all(),
-    /** Of a passkey's credential. The id is a stranger's text of any length. */
-    async accountOf(credentialId: string): Promise<Account | undefined> {
-      const [id] = await engine.get(CREDENTIALS, [hashed(credentialId)]);
-      return id === undefined ? undefined : accounts.get(id);
-    },
-    /**
-     * Changes an account; undefined where there is none. Passkeys that it has no more are forgotten, also by
-     * credential. With a note the change stands in the audit log.
-     */
-    change: (id: string, work: (now: Account) => Account, note?: Note) =>
-      accounts.change(id, (now) => now && work(now), {
-        thoughFull: true,
-        carry: (before, after) => {
-          const kept = new Set((after?.passkeys ?? []).map(keyOf));
-          const gone = (before?.passkeys ?? []).map(keyOf).filter((key) => !kept.has(key));
-          const dropped = gone.map((key): Write => ["drop", CREDENTIALS, key]);
-          return carried(note, after ?? before, factsOf(before), factsOf(after), dropped);
-        },
-      }),
-    /**
-     * False where somebody, or this account, has it already; undefined where there is no such account, or its sessions
-     * of this epoch have ended: whoever lost an account to its recovery must not leave a key in it.
-     */
-    async addPasskey(
-      { id, sessionEpoch }: Pick<Account, "id" | "sessionEpoch">,
-      made: Passkey,
-      note: Note,
-    ): Promise<Account | false | undefined> {
-      const key = keyOf(made);
-      return retrying<Account | false | undefined>(engine, async () => {
-        const [[text], [taken]] = await Promise.all([
-          engine.get(ACCOUNTS, [id]),
-          engine.get(CREDENTIALS, [key]),
-        ]);
-        const now = accounts.read(id, text);
-        if (now?.sessionEpoch !== sessionEpoch) return { result: undefined };
-        if (taken !== undefined) return { result: false };
-        const next: Account = { ...now, passkeys: [...now.passkeys, made] };
-        const log = carried(note, next, factsOf(now), factsOf(next));
-        const step: Step = {
-          ...log,
-          checks: [
-            ["is", ACCOUNTS, id, text],
-            ["is", CREDENTIALS, key, undefined],
-          ],
-          writes: [
-            ["put", ACCOUNTS, id, accounts.write(id, next)],
-            ["put", CREDENTIALS, key, id],
-            ...log.writes,
-          ],
-        };
-        return { step, result: next };
-      });
-    },
+  account(id: string) {
+    return this.#accounts.get(id);
+  }
 
-    invitation: (id: string) => invitations.get(id),
-    invitations: () => invitations.all(),
-    addInvitation: (made: Invitation, note: Note) =>
-      invitations.add(made.id, made, {
-        carry: () => carriedOf(note, made, undefined, { ...shownOf(made) }),
-      }),
-    /** False where it is not open any more. */
-    async cancelInvitation(id: string, at: string, note: Note): Promise<boolean> {
-      let isCancelled = false;
-      const cancel = (now: Invitation | undefined): Invitation | undefined => {
-        isCancelled = now !== undefined && isOpen(now, at);
-        return now !== undefined && isCancelled ? { ...now, cancelledAt: at } : now;
+  accounts() {
+    return this.#accounts.all();
+  }
+
+  /** Of a passkey's credential. The id is a stranger's text of any length. */
+  async accountOf(credentialId: string): Promise<Account | undefined> {
+    const [id] = await this.#engine.get(CREDENTIALS, [hashed(credentialId)]);
+    return id === undefined ? undefined : this.#accounts.get(id);
+  }
+
+  /**
+   * Changes an account; undefined where there is none. Passkeys that it has no more are forgotten, also by
+   * credential. With a note the change stands in the audit log.
+   */
+  change(id: string, work: (now: Account) => Account, note?: Note) {
+    return this.#accounts.change(id, (now) => now && work(now), {
+      thoughFull: true,
+      carry: (before, after) => {
+        const kept = new Set((after?.passkeys ?? []).map((a0) => this.#keyOf(a0)));
+        const gone = (before?.passkeys ?? []).map((a0) => this.#keyOf(a0)).filter((key) => !kept.has(key));
+        const dropped = gone.map((key): Write => ["drop", CREDENTIALS, key]);
+        return carried(note, after ?? before, factsOf(before), factsOf(after), dropped);
+      },
+    });
+  }
+
+  /**
+   * False where somebody, or this account, has it already; undefined where there is no such account, or its sessions
+   * of this epoch have ended: whoever lost an account to its recovery must not leave a key in it.
+   */
+  async addPasskey(
+    { id, sessionEpoch }: Pick<Account, "id" | "sessionEpoch">,
+    made: Passkey,
+    note: Note,
+  ): Promise<Account | false | undefined> {
+    const key = this.#keyOf(made);
+    return retrying<Account | false | undefined>(this.#engine, async () => {
+      const [[text], [taken]] = await Promise.all([
+        this.#engine.get(ACCOUNTS, [id]),
+        this.#engine.get(CREDENTIALS, [key]),
+      ]);
+      const now = this.#accounts.read(id, text);
+      if (now?.sessionEpoch !== sessionEpoch) return { result: undefined };
+      if (taken !== undefined) return { result: false };
+      const next: Account = { ...now, passkeys: [...now.passkeys, made] };
+      const log = carried(note, next, factsOf(now), factsOf(next));
+      const step: Step = {
+        ...log,
+        checks: [
+          ["is", ACCOUNTS, id, text],
+          ["is", CREDENTIALS, key, undefined],
+        ],
+        writes: [
+          ["put", ACCOUNTS, id, this.#accounts.write(id, next)],
+          ["put", CREDENTIALS, key, id],
+          ...log.writes,
+        ],
       };
-      await invitations.change(id, cancel, {
-        thoughFull: true,
-        carry: (before, after) => carriedOf(note, after!, shownOf(before), shownOf(after)),
-      });
-      return isCancelled;
-    },
-    /**
-     * Uses an invitation: the account that `make` makes of what is there (the account to recover, or none) comes to be in
-     * the step that uses it up. An account that is recovered keeps none of its old passkeys.
-     */
-    use(
-      invitationId: string,
-      at: string,
-      make: (invitation: Invitation, recovered: Account | undefined) => Account,
-      noteOf: (made: Account) => Note,
-    ): Promise<Account | Refused> {
-      return retrying<Account | Refused>(engine, async () => {
-        const [invitationText] = await engine.get(INVITATIONS, [invitationId]);
-        const found = invitations.read(invitationId, invitationText);
-        if (found === undefined || !isOpen(found, at)) return { result: "INVITATION_INVALID" };
-        const { accountId } = found;
-        // Read once: what is judged here is what the step below checks, so of two recoveries that race one is void.
-        const [beforeText] = accountId === undefined ? [] : await engine.get(ACCOUNTS, [accountId]);
-        const before = accountId === undefined ? undefined : accounts.read(accountId, beforeText);
-        const isRecovery = found.purpose === "recovery";
-        if (isVoid(found, before)) return { result: "INVITATION_INVALID" };
-        const made = { ...make(found, before), ...(isRecovery ? { recoveredAt: at } : {}) };
-        const keys = made.passkeys.map(keyOf);
-        const [[accountText], taken] = await Promise.all([
-          made.id === accountId ? [beforeText] : engine.get(ACCOUNTS, [made.id]),
-          engine.get(CREDENTIALS, keys),
-        ]);
-        // A key of the account's own past is taken, too: what was lost may be in other hands.
-        if (taken.some((by) => by !== undefined)) return { result: "PASSKEY_KNOWN" };
-        const now = accounts.read(made.id, accountText);
-        const log = carried(noteOf(made), made, factsOf(now), factsOf(made));
-        const used: Invitation = { ...found, usedAt: at };
-        const step: Step = {
-          ...log,
-          checks: [
-            ["is", INVITATIONS, invitationId, invitationText],
-            ["is", ACCOUNTS, made.id, accountText],
-            ...keys.map((key) => ["is", CREDENTIALS, key, undefined] as const),
-          ],
-          writes: [
-            ["put", INVITATIONS, invitationId, invitations.write(invitationId, used)],
-            ["put", ACCOUNTS, made.id, accounts.write(made.id, made)],
-            ...keys.map((key): Write => ["put", CREDENTIALS, key, made.id]),
-            ...(now?.passkeys ?? []).map((one): Write => ["drop", CREDENTIALS, keyOf(one)]),
-            ...log.writes,
-          ],
-        };
-        return { step, result: made };
-      });
-    },
-  };
+      return { step, result: next };
+    });
+  }
+
+  invitation(id: string) {
+    return this.#invitations.get(id);
+  }
+
+  invitations() {
+    return this.#invitations.all();
+  }
+
+  addInvitation(made: Invitation, note: Note) {
+    return this.#invitations.add(made.id, made, {
+      carry: () => carriedOf(note, made, undefined, { ...shownOf(made) }),
+    });
+  }
+
+  /** False where it is not open any more. */
+  async cancelInvitation(id: string, at: string, note: Note): Promise<boolean> {
+    let isCancelled = false;
+    const cancel = (now: Invitation | undefined): Invitation | undefined => {
+      isCancelled = now !== undefined && isOpen(now, at);
+      return now !== undefined && isCancelled ? { ...now, cancelledAt: at } : now;
+    };
+    await this.#invitations.change(id, cancel, {
+      thoughFull: true,
+      carry: (before, after) => carriedOf(note, after!, shownOf(before), shownOf(after)),
+    });
+    return isCancelled;
+  }
+
+  /**
+   * Uses an invitation: the account that `make` makes of what is there (the account to recover, or none) comes to be in
+   * the step that uses it up. An account that is recovered keeps none of its old passkeys.
+   */
+  use(
+    invitationId: string,
+    at: string,
+    make: (invitation: Invitation, recovered: Account | undefined) => Account,
+    noteOf: (made: Account) => Note,
+  ): Promise<Account | Refused> {
+    return retrying<Account | Refused>(this.#engine, async () => {
+      const [invitationText] = await this.#engine.get(INVITATIONS, [invitationId]);
+      const found = this.#invitations.read(invitationId, invitationText);
+      if (found === undefined || !isOpen(found, at)) return { result: "INVITATION_INVALID" };
+      const { accountId } = found;
+      // Read once: what is judged here is what the step below checks, so of two recoveries that race one is void.
+      const [beforeText] = accountId === undefined ? [] : await this.#engine.get(ACCOUNTS, [accountId]);
+      const before = accountId === undefined ? undefined : this.#accounts.read(accountId, beforeText);
+      const isRecovery = found.purpose === "recovery";
+      if (isVoid(found, before)) return { result: "INVITATION_INVALID" };
+      const made = { ...make(found, before), ...(isRecovery ? { recoveredAt: at } : {}) };
+      const keys = made.passkeys.map((a0) => this.#keyOf(a0));
+      const [[accountText], taken] = await Promise.all([
+        made.id === accountId ? [beforeText] : this.#engine.get(ACCOUNTS, [made.id]),
+        this.#engine.get(CREDENTIALS, keys),
+      ]);
+      // A key of the account's own past is taken, too: what was lost may be in other hands.
+      if (taken.some((by) => by !== undefined)) return { result: "PASSKEY_KNOWN" };
+      const now = this.#accounts.read(made.id, accountText);
+      const log = carried(noteOf(made), made, factsOf(now), factsOf(made));
+      const used: Invitation = { ...found, usedAt: at };
+      const step: Step = {
+        ...log,
+        checks: [
+          ["is", INVITATIONS, invitationId, invitationText],
+          ["is", ACCOUNTS, made.id, accountText],
+          ...keys.map((key) => ["is", CREDENTIALS, key, undefined] as const),
+        ],
+        writes: [
+          ["put", INVITATIONS, invitationId, this.#invitations.write(invitationId, used)],
+          ["put", ACCOUNTS, made.id, this.#accounts.write(made.id, made)],
+          ...keys.map((key): Write => ["put", CREDENTIALS, key, made.id]),
+          ...(now?.passkeys ?? []).map((one): Write => ["drop", CREDENTIALS, this.#keyOf(one)]),
+          ...log.writes,
+        ],
+      };
+      return { step, result: made };
+    });
+  }
+
+  #keyOf({ credentialId }: Pick<Passkey, "credentialId">): string {
+    return hashed(credentialId);
+  }
 }
 
 /** Neither used nor cancelled, and before its end. */

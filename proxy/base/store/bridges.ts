@@ -32,64 +32,65 @@ export type Opening =
   /** As many as are allowed are open already. */
   | { readonly kind: "full"; readonly of: "user" | "instance" };
 
-export type BridgeStore = ReturnType<typeof openBridgeStore>;
-
 /** A promise of this store resolves when the change is durable, and not before. */
-export function openBridgeStore(engine: Engine) {
-  const records = new Records(engine, BRIDGES, bridgeForm);
-  const listeners = new Set<(record: BridgeRecord) => void>();
-  let stopFollowing: (() => void) | undefined;
+export class BridgeStore {
+  readonly #engine: Engine;
+  readonly #records: Records<BridgeRecord>;
+  readonly #listeners = new Set<(record: BridgeRecord) => void>();
+  #stopFollowing: (() => void) | undefined;
 
-  async function list(ids: readonly string[]): Promise<BridgeRecord[]> {
-    const found: BridgeRecord[] = [];
-    for (let at = 0; at < ids.length; at += PAGE)
-      for (const record of await records.list(ids.slice(at, at + PAGE))) if (record) found.push(record);
-    return found;
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#records = new Records(engine, BRIDGES, bridgeForm);
   }
 
-  async function* openPages(): AsyncGenerator<readonly BridgeRecord[]> {
-    const ids = await engine.members(OPEN);
-    for (let at = 0; at < ids.length; at += PAGE) yield await list(ids.slice(at, at + PAGE));
-  }
-
-  const announce = (changed: readonly BridgeRecord[]): void => {
-    for (const record of changed) for (const listener of listeners) listener(record);
-  };
-
-  /** Commits what opens a request; which of its limits refuses it, or undefined when it was written. */
-  async function commit(
-    step: Step & { readonly checks: readonly Check[] },
-    owner: BridgeRecord["owner"],
-    limits: BridgeLimits,
-  ): Promise<"done" | "again" | Extract<Opening, { kind: "full" }>> {
-    const checks: Check[] = [
-      ...step.checks,
-      ["below", COUNTS, ofUser(owner), limits.openPerUser],
-      ["below", COUNTS, ALL, limits.openPerInstance],
+  /**
+   * One atomic durable write: the record, where it is found, and its place among the open ones. Of the same owner
+   * and terms there is one: it is taken up again, and nothing of it changes but the end of its watch.
+   */
+  async make(draft: BridgeRecord, limits: BridgeLimits): Promise<Opening> {
+    const key = termsKey(draft);
+    const writes: Write[] = [
+      ["put", BRIDGES, draft.id, this.#records.write(draft.id, draft)],
+      ["put", TERMS, key, draft.id],
+      ...addressesOf(draft).map((address): Write => [
+        "rank",
+        atAddress(draft.owner.developerId, address),
+        draft.createdAt,
+        draft.id,
+      ]),
+      ...writesOfOpening(draft),
     ];
-    const committed = await engine.commit({ ...step, checks });
-    if (committed.done) return "done";
-    if (committed.failed < step.checks.length) return "again";
-    return { kind: "full", of: committed.failed === step.checks.length ? "user" : "instance" };
+    for (;;) {
+      const [known] = await this.#engine.get(TERMS, [key]);
+      if (known !== undefined) return this.takeUp(known, draft.watchUntil, limits);
+      const outcome = await this.#commit(
+        { checks: [["is", TERMS, key, undefined]], writes },
+        draft.owner,
+        limits,
+      );
+      if (outcome === "again") continue;
+      return outcome === "done" ? { kind: "new", record: draft } : outcome;
+    }
   }
 
   /** Watched again until `watchUntil`, if it is not for longer already. */
-  async function takeUp(id: string, watchUntil: number, limits: BridgeLimits): Promise<Opening> {
+  async takeUp(id: string, watchUntil: number, limits: BridgeLimits): Promise<Opening> {
     for (;;) {
-      const [text] = await engine.get(BRIDGES, [id]);
-      const before = records.read(id, text);
+      const [text] = await this.#engine.get(BRIDGES, [id]);
+      const before = this.#records.read(id, text);
       if (before === undefined) throw new StoreUnavailable(new Error("a bridge request has no record"));
       const { closedAt, ...open } = before;
       const record = { ...open, watchUntil: Math.max(watchUntil, before.watchUntil) };
-      const put: Write = ["put", BRIDGES, id, records.write(id, record)];
+      const put: Write = ["put", BRIDGES, id, this.#records.write(id, record)];
       const checks: Check[] = [["is", BRIDGES, id, text]];
       if (closedAt === undefined) {
         const isSame = record.watchUntil === before.watchUntil;
-        if (isSame || (await engine.commit({ checks, writes: [put], thoughFull: true })).done)
+        if (isSame || (await this.#engine.commit({ checks, writes: [put], thoughFull: true })).done)
           return { kind: "same", record };
         continue;
       }
-      const outcome = await commit(
+      const outcome = await this.#commit(
         { checks, writes: [put, ...writesOfOpening(record)] },
         record.owner,
         limits,
@@ -99,18 +100,116 @@ export function openBridgeStore(engine: Engine) {
     }
   }
 
+  get(id: string) {
+    return this.#records.get(id);
+  }
+
+  /** Those of one developer, in order of their making: several of its users may have asked for the same terms. */
+  async atAddress(developerId: string, address: string): Promise<BridgeRecord[]> {
+    return this.#list(
+      await this.#engine.members(atAddress(developerId, spelled(address)), { limit: MOST_AT_ONE_ADDRESS }),
+    );
+  }
+
+  /** Every open request, in order of its making, in pages. */
+  async *open(): AsyncGenerator<readonly BridgeRecord[]> {
+    const ids = await this.#engine.members(OPEN);
+    for (let at = 0; at < ids.length; at += PAGE) yield await this.#list(ids.slice(at, at + PAGE));
+  }
+
+  /** Those of one developer; with `sub`, of one user of it. */
+  async openOf(developerId: string, sub: string | undefined): Promise<BridgeRecord[]> {
+    return this.#list(
+      await this.#engine.members(sub === undefined ? ofDeveloper(developerId) : ofUser({ developerId, sub })),
+    );
+  }
+
+  /** Its watch has ended. Does nothing when it was taken up meanwhile, for longer than `at`. */
+  close(id: string, at: number) {
+    return this.#change(id, (now) =>
+      now.closedAt !== undefined || now.watchUntil > at ? now : { ...now, closedAt: at },
+    );
+  }
+
+  screen(id: string, isRefused: boolean, at: number, by?: Author) {
+    return this.#change(
+      id,
+      (now) =>
+        (now.screening?.isRefused ?? false) === isRefused ? now : { ...now, screening: { isRefused, at } },
+      noted("bridge.screen", by),
+    );
+  }
+
+  /** Asks whoever works on it to try the next step at once. */
+  resend(id: string, at: number, by?: Author) {
+    return this.#change(id, (now) => ({ ...now, resendAt: at }), noted("bridge.resend", by));
+  }
+
+  /**
+   * Every request that is made or changed from now on, whoever wrote it, once it is durable. After a gap every open
+   * one is named.
+   */
+  follow(listener: (record: BridgeRecord) => void): () => void {
+    this.#listeners.add(listener);
+    this.#stopFollowing ??= this.#engine.follow({
+      named: async (members) =>
+        this.#announce(
+          await this.#list(
+            members.filter((member) => member.startsWith(NEWS)).map((member) => member.slice(NEWS.length)),
+          ),
+        ),
+      missed: async () => {
+        for await (const page of this.open()) this.#announce(page);
+      },
+    });
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#stopFollowing?.();
+      this.#stopFollowing = undefined;
+    };
+  }
+
+  async #list(ids: readonly string[]): Promise<BridgeRecord[]> {
+    const found: BridgeRecord[] = [];
+    for (let at = 0; at < ids.length; at += PAGE)
+      for (const record of await this.#records.list(ids.slice(at, at + PAGE))) if (record) found.push(record);
+    return found;
+  }
+
+  #announce(changed: readonly BridgeRecord[]): void {
+    for (const record of changed) for (const listener of this.#listeners) listener(record);
+  }
+
+  /** Commits what opens a request; which of its limits refuses it, or undefined when it was written. */
+  async #commit(
+    step: Step & { readonly checks: readonly Check[] },
+    owner: BridgeRecord["owner"],
+    limits: BridgeLimits,
+  ): Promise<"done" | "again" | Extract<Opening, { kind: "full" }>> {
+    const checks: Check[] = [
+      ...step.checks,
+      ["below", COUNTS, ofUser(owner), limits.openPerUser],
+      ["below", COUNTS, ALL, limits.openPerInstance],
+    ];
+    const committed = await this.#engine.commit({ ...step, checks });
+    if (committed.done) return "done";
+    if (committed.failed < step.checks.length) return "again";
+    return { kind: "full", of: committed.failed === step.checks.length ? "user" : "instance" };
+  }
+
   /** One atomic durable write over one record; `work` may be called again. What it leaves as it is is not written. */
-  const change = (
+  #change(
     id: string,
     work: (now: BridgeRecord) => BridgeRecord,
     note?: Note,
-  ): Promise<BridgeRecord | undefined> =>
-    retrying(engine, async () => {
-      const [text] = await engine.get(BRIDGES, [id]);
-      const before = records.read(id, text);
+  ): Promise<BridgeRecord | undefined> {
+    return retrying(this.#engine, async () => {
+      const [text] = await this.#engine.get(BRIDGES, [id]);
+      const before = this.#records.read(id, text);
       if (before === undefined) return { result: undefined };
       const next = work(before);
-      const written = records.write(id, next);
+      const written = this.#records.write(id, next);
       if (written === text) return { result: next };
       const writes: Write[] = [["put", BRIDGES, id, written], ...writesOfClosing(before, next)];
       writes.push(["announce", NEWS + id]);
@@ -121,87 +220,7 @@ export function openBridgeStore(engine: Engine) {
       };
       return { step, result: next };
     });
-
-  return {
-    /**
-     * One atomic durable write: the record, where it is found, and its place among the open ones. Of the same owner
-     * and terms there is one: it is taken up again, and nothing of it changes but the end of its watch.
-     */
-    async make(draft: BridgeRecord, limits: BridgeLimits): Promise<Opening> {
-      const key = termsKey(draft);
-      const writes: Write[] = [
-        ["put", BRIDGES, draft.id, records.write(draft.id, draft)],
-        ["put", TERMS, key, draft.id],
-        ...addressesOf(draft).map((address): Write => [
-          "rank",
-          atAddress(draft.owner.developerId, address),
-          draft.createdAt,
-          draft.id,
-        ]),
-        ...writesOfOpening(draft),
-      ];
-      for (;;) {
-        const [known] = await engine.get(TERMS, [key]);
-        if (known !== undefined) return takeUp(known, draft.watchUntil, limits);
-        const outcome = await commit(
-          { checks: [["is", TERMS, key, undefined]], writes },
-          draft.owner,
-          limits,
-        );
-        if (outcome === "again") continue;
-        return outcome === "done" ? { kind: "new", record: draft } : outcome;
-      }
-    },
-    takeUp,
-    get: (id: string) => records.get(id),
-    /** Those of one developer, in order of their making: several of its users may have asked for the same terms. */
-    atAddress: async (developerId: string, address: string): Promise<BridgeRecord[]> =>
-      list(await engine.members(atAddress(developerId, spelled(address)), { limit: MOST_AT_ONE_ADDRESS })),
-    /** Every open request, in order of its making, in pages. */
-    open: openPages,
-    /** Those of one developer; with `sub`, of one user of it. */
-    openOf: async (developerId: string, sub: string | undefined): Promise<BridgeRecord[]> =>
-      list(await engine.members(sub === undefined ? ofDeveloper(developerId) : ofUser({ developerId, sub }))),
-    /** Its watch has ended. Does nothing when it was taken up meanwhile, for longer than `at`. */
-    close: (id: string, at: number) =>
-      change(id, (now) =>
-        now.closedAt !== undefined || now.watchUntil > at ? now : { ...now, closedAt: at },
-      ),
-    screen: (id: string, isRefused: boolean, at: number, by?: Author) =>
-      change(
-        id,
-        (now) =>
-          (now.screening?.isRefused ?? false) === isRefused ? now : { ...now, screening: { isRefused, at } },
-        noted("bridge.screen", by),
-      ),
-    /** Asks whoever works on it to try the next step at once. */
-    resend: (id: string, at: number, by?: Author) =>
-      change(id, (now) => ({ ...now, resendAt: at }), noted("bridge.resend", by)),
-    /**
-     * Every request that is made or changed from now on, whoever wrote it, once it is durable. After a gap every open
-     * one is named.
-     */
-    follow(listener: (record: BridgeRecord) => void): () => void {
-      listeners.add(listener);
-      stopFollowing ??= engine.follow({
-        named: async (members) =>
-          announce(
-            await list(
-              members.filter((member) => member.startsWith(NEWS)).map((member) => member.slice(NEWS.length)),
-            ),
-          ),
-        missed: async () => {
-          for await (const page of openPages()) announce(page);
-        },
-      });
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size > 0) return;
-        stopFollowing?.();
-        stopFollowing = undefined;
-      };
-    },
-  };
+  }
 }
 
 function entryOf(note: Note, before: BridgeRecord, after: BridgeRecord): Carried {

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import { retrying, type Check, type Engine, type Write } from "./engine.ts";
-import { jsonForm, numbered, Records, type RecordOf } from "./records.ts";
+import { jsonForm, numbered, Records, type Numbered, type RecordOf } from "./records.ts";
 import { storedAddress, storedBigint, storedBytes32, storedField } from "./values.ts";
 
 /** No developer's id begins with a letter of this kind (auth/registration.ts). */
@@ -48,29 +48,83 @@ const noteForm = jsonForm<FeeNote>(
 const ofStatement = z.strictObject({ deadline: z.int(), outputs: z.array(z.int()) });
 type Statement = RecordOf<typeof ofStatement>;
 
-export type FeeNoteStore = ReturnType<typeof openFeeNoteStore>;
+export class FeeNoteStore {
+  readonly #engine: Engine;
+  readonly #notes: Records<Numbered<FeeNote>>;
+  readonly #statements: Records<Statement>;
 
-export function openFeeNoteStore(engine: Engine) {
-  const notes = new Records(engine, NOTES, numbered(noteForm));
-  const statements = new Records(engine, STATEMENTS, jsonForm<Statement>(ofStatement));
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#notes = new Records(engine, NOTES, numbered(noteForm));
+    this.#statements = new Records(engine, STATEMENTS, jsonForm<Statement>(ofStatement));
+  }
+
+  /** One atomic durable write. What is kept already stays as it is. */
+  keep(made: readonly FeeNote[]): Promise<void> {
+    return retrying(this.#engine, async () => {
+      const [found, checks] = await this.#known([...new Set(made.map(({ statement }) => statement))], "read");
+      const writes: Write[] = [];
+      for (const one of made) {
+        const { statement, output, deadline, receiver } = one;
+        const before = found.get(statement)?.outputs ?? [];
+        if (before.includes(output)) continue;
+        found.set(statement, { deadline, outputs: [...before, output] });
+        const key = keyOf(statement, output);
+        writes.push(["put-numbered", NOTES, key, noteForm.write(one, key)]);
+        writes.push(["rank", ofReceiver(receiver), "number", key]);
+        writes.push(["rank", UNSETTLED, deadline, statement]);
+      }
+      if (writes.length === 0) return { result: undefined };
+      for (const [statement, one] of found)
+        writes.push(["put", STATEMENTS, statement, this.#statements.write(statement, one)]);
+      return { step: { checks, writes, number: ["fee-notes:counts", "last"] }, result: undefined };
+    });
+  }
+
+  /** In order of acceptance, after the first `skip`. */
+  async notesOf(receiver: string | undefined, skip: number, limit: number): Promise<readonly FeeNote[]> {
+    const keys = await this.#engine.members(ofReceiver(receiver), { skip, limit });
+    // One that was forgotten between the two questions is left out.
+    return (await this.#notes.list(keys)).flatMap((found) => (found === undefined ? [] : found.value));
+  }
+
+  /** Statements whose deadline is before (Unix seconds) and that are not settled yet, oldest first. */
+  async unsettled(before: number, limit: number): Promise<readonly Bytes32[]> {
+    return z.array(storedBytes32).parse(await this.#engine.members(UNSETTLED, { before, limit }));
+  }
+
+  /** The notes of a statement that was not executed are forgotten; of one that was, they stay permanently. */
+  settle(outcomes: readonly { readonly statement: Bytes32; readonly executed: boolean }[]): Promise<void> {
+    return retrying(this.#engine, async () => {
+      const executed = new Map(outcomes.map((outcome) => [outcome.statement, outcome.executed]));
+      const [found, checks] = await this.#known([...executed.keys()], "readOrSkip");
+      const writes: Write[] = [];
+      for (const [statement, one] of found) {
+        writes.push(["unrank", UNSETTLED, one.deadline, statement]);
+        if (executed.get(statement) === true) continue;
+        writes.push(["drop", STATEMENTS, statement], ...(await this.#forget(statement, one)));
+      }
+      return { step: { checks, writes, thoughFull: true }, result: undefined };
+    });
+  }
 
   /** What is kept of these statements, and the checks that it still is. */
-  async function known(
+  async #known(
     wanted: readonly Bytes32[],
     read: "read" | "readOrSkip",
   ): Promise<[Map<Bytes32, Statement>, Check[]]> {
-    const texts = await engine.get(STATEMENTS, wanted);
+    const texts = await this.#engine.get(STATEMENTS, wanted);
     const found = new Map<Bytes32, Statement>();
     for (const [i, statement] of wanted.entries()) {
-      const one = statements[read](statement, texts[i]);
+      const one = this.#statements[read](statement, texts[i]);
       if (one !== undefined) found.set(statement, one);
     }
     return [found, wanted.map((statement, i) => ["is", STATEMENTS, statement, texts[i]])];
   }
 
-  async function forget(statement: Bytes32, { outputs }: Statement): Promise<Write[]> {
+  async #forget(statement: Bytes32, { outputs }: Statement): Promise<Write[]> {
     const keys = outputs.map((output) => keyOf(statement, output));
-    const found = await notes.list(keys);
+    const found = await this.#notes.list(keys);
     return keys.flatMap((key, i): Write[] => {
       const one = found[i];
       // One that cannot be read is in nobody's list.
@@ -81,57 +135,6 @@ export function openFeeNoteStore(engine: Engine) {
       ];
     });
   }
-
-  return {
-    /** One atomic durable write. What is kept already stays as it is. */
-    keep: (made: readonly FeeNote[]): Promise<void> =>
-      retrying(engine, async () => {
-        const [found, checks] = await known([...new Set(made.map(({ statement }) => statement))], "read");
-        const writes: Write[] = [];
-        for (const one of made) {
-          const { statement, output, deadline, receiver } = one;
-          const before = found.get(statement)?.outputs ?? [];
-          if (before.includes(output)) continue;
-          found.set(statement, { deadline, outputs: [...before, output] });
-          const key = keyOf(statement, output);
-          writes.push(["put-numbered", NOTES, key, noteForm.write(one, key)]);
-          writes.push(["rank", ofReceiver(receiver), "number", key]);
-          writes.push(["rank", UNSETTLED, deadline, statement]);
-        }
-        if (writes.length === 0) return { result: undefined };
-        for (const [statement, one] of found)
-          writes.push(["put", STATEMENTS, statement, statements.write(statement, one)]);
-        return { step: { checks, writes, number: ["fee-notes:counts", "last"] }, result: undefined };
-      }),
-
-    /** In order of acceptance, after the first `skip`. */
-    async notesOf(receiver: string | undefined, skip: number, limit: number): Promise<readonly FeeNote[]> {
-      const keys = await engine.members(ofReceiver(receiver), { skip, limit });
-      // One that was forgotten between the two questions is left out.
-      return (await notes.list(keys)).flatMap((found) => (found === undefined ? [] : found.value));
-    },
-
-    /** Statements whose deadline is before (Unix seconds) and that are not settled yet, oldest first. */
-    async unsettled(before: number, limit: number): Promise<readonly Bytes32[]> {
-      return z.array(storedBytes32).parse(await engine.members(UNSETTLED, { before, limit }));
-    },
-
-    /** The notes of a statement that was not executed are forgotten; of one that was, they stay permanently. */
-    settle: (
-      outcomes: readonly { readonly statement: Bytes32; readonly executed: boolean }[],
-    ): Promise<void> =>
-      retrying(engine, async () => {
-        const executed = new Map(outcomes.map((outcome) => [outcome.statement, outcome.executed]));
-        const [found, checks] = await known([...executed.keys()], "readOrSkip");
-        const writes: Write[] = [];
-        for (const [statement, one] of found) {
-          writes.push(["unrank", UNSETTLED, one.deadline, statement]);
-          if (executed.get(statement) === true) continue;
-          writes.push(["drop", STATEMENTS, statement], ...(await forget(statement, one)));
-        }
-        return { step: { checks, writes, thoughFull: true }, result: undefined };
-      }),
-  };
 }
 
 const keyOf = (statement: Bytes32, output: number): string => `${statement}/${String(output)}`;

@@ -2,15 +2,15 @@
  * Everything that an instance must not lose, over one of two implementations: on this machine's disk for one proxy,
  * or in a durable Redis that several proxies share. What can be read from the chain again is not here.
  */
-import { openAccountStore } from "./accounts.ts";
+import { AccountStore } from "./accounts.ts";
 import { openAppRequestStore } from "./app-requests.ts";
 import { openAppStore } from "./apps.ts";
 import { openAuditStore } from "./audit.ts";
-import { openBridgeStore } from "./bridges.ts";
+import { BridgeStore } from "./bridges.ts";
 import { openDashboardSessionStore } from "./dashboard-sessions.ts";
 import { openDisagreementStore } from "./disagreements.ts";
 import type { Engine } from "./engine.ts";
-import { openFeeNoteStore } from "./fee-notes.ts";
+import { FeeNoteStore } from "./fee-notes.ts";
 import { openFeeRuleStore } from "./fee-rules.ts";
 import { openIdempotencyStore, type LiveClaims } from "./idempotency.ts";
 import { openKeyStore } from "./keys.ts";
@@ -24,8 +24,8 @@ import { openRedisEngine } from "./redis/engine.ts";
 import { openRedisLiveClaims } from "./redis/live-claims.ts";
 import { openRedisLease } from "./redis/lease.ts";
 import { LEASE, RELAY_LEASE, type Lease, type LeaseName } from "./lease.ts";
-import { openRelayStore } from "./relay.ts";
-import { openTicketStore } from "./ticket-store.ts";
+import { RelayStore } from "./relay.ts";
+import { TicketStore } from "./ticket-store.ts";
 import { openUsageStore } from "./usage.ts";
 
 /** A record that cannot be read; it is given to nobody, and everything else goes on. */
@@ -74,18 +74,18 @@ function storesOver(
     keys: openKeyStore(engine),
     apps: openAppStore(engine),
     feeRules: openFeeRuleStore(engine),
-    feeNotes: openFeeNoteStore(engine),
+    feeNotes: new FeeNoteStore(engine),
     prices: openPriceStore(engine),
     idempotency: openIdempotencyStore(engine, claims),
-    tickets: openTicketStore(engine),
-    bridges: openBridgeStore(engine),
+    tickets: new TicketStore(engine),
+    bridges: new BridgeStore(engine),
     usage: openUsageStore(engine),
     audit: openAuditStore(engine),
     disagreements: openDisagreementStore(engine),
-    accounts: openAccountStore(engine),
+    accounts: new AccountStore(engine),
     dashboardSessions: openDashboardSessionStore(engine),
     appRequests: openAppRequestStore(engine),
-    relay: openRelayStore(engine),
+    relay: new RelayStore(engine),
     lease: lease(LEASE),
     relayLease: lease(RELAY_LEASE),
     /** Whether something new could be kept now. Throws StoreUnavailable. */

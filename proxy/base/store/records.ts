@@ -86,6 +86,8 @@ export class Records<T> {
   readonly #engine: Engine;
   readonly #table: string;
   readonly #form: RecordForm<T>;
+  /** Some are read all the time. */
+  readonly #reported = new Set<string>();
 
   constructor(engine: Engine, table: string, form: RecordForm<T>) {
     this.#engine = engine;
@@ -186,7 +188,8 @@ export class Records<T> {
     try {
       return this.#form.read(text, key);
     } catch {
-      this.#engine.setAside(this.#table, key);
+      if (!this.#reported.has(key)) this.#engine.setAside(this.#table, key);
+      this.#reported.add(key);
       // Its own words could repeat the value.
       throw new StoreUnavailable(new Error(`record ${key} of ${this.#table} cannot be read`));
     }

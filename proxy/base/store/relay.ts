@@ -67,105 +67,130 @@ export interface RelayNews {
   /** More went by than is kept. */
   missed(): void;
 }
-
-export type RelayStore = ReturnType<typeof openRelayStore>;
 export type RelayWrites = ReturnType<RelayStore["underLease"]>;
 
 /** Every write throws LeaseLost, and does nothing, once the lease has changed hands. */
-export function openRelayStore(engine: Engine) {
-  const offers = new Records(engine, DESK, jsonForm<Offer>(offerShape, writeOffer));
-  const outcomes = new Records(engine, DESK, jsonForm<Outcome>(outcomeShape));
-  const standings = new Records(engine, DESK, jsonForm<Standing>(standingShape));
-  const told = new Records(engine, TOLD, jsonForm<BridgeStatus>(bridgeStatus));
-  const signed = new Records(engine, SIGNED, jsonForm<RecordOf<typeof signedShape>>(signedShape));
+export class RelayStore {
+  readonly #engine: Engine;
+  readonly #offers: Records<Offer>;
+  readonly #outcomes: Records<Outcome>;
+  readonly #standings: Records<Standing>;
+  readonly #told: Records<BridgeStatus>;
+  readonly #signed: Records<RecordOf<typeof signedShape>>;
 
-  return {
-    /** Undefined where none waits. */
-    offer: () => offers.get(OFFER),
-    /** Of the last offer that whoever submits has looked at. */
-    outcome: () => outcomes.get(OUTCOME),
-    /** Undefined while no relay has run. */
-    standing: () => standings.get(STANDING),
-    /** In the order asked; undefined where nothing was told yet. */
-    told: (ids: readonly string[]) => told.list(ids),
-    signed: (id: string) => signed.get(id),
-    /** Requests with a signed burn that nobody has looked at. */
-    async unanswered(): Promise<ReadonlyMap<string, string>> {
-      const texts = await engine.all(SIGNED);
-      const found = [...texts].map(([id, text]) => [id, signed.readOrSkip(id, text)] as const);
-      return new Map(
-        found.flatMap(([id, one]) =>
-          one === undefined || one.outcome !== undefined ? [] : [[id, one.transaction] as const],
-        ),
-      );
-    },
-    /** Any proxy: for the relay, which sends it. */
-    async sign(id: string, transaction: string): Promise<void> {
-      const put: Write = ["put", SIGNED, id, signed.write(id, { transaction })];
-      await engine.commit({ writes: [put, ["announce", NEWS.signed + id]] });
-    },
-    /** Under the sequencer's lease. */
-    async settle(fence: Fence, outcome: Outcome): Promise<void> {
-      const put: Write = ["put", DESK, OUTCOME, outcomes.write(OUTCOME, outcome)];
-      await writeUnder({ engine, lease: LEASE, fence }, [put]);
-    },
-    /** Under the relay's. */
-    underLease(fence: Fence) {
-      const write = (writes: readonly Write[]): Promise<boolean> =>
-        writeUnder({ engine, lease: RELAY_LEASE, fence }, writes);
-      return {
-        /** Undefined: none waits any more. */
-        async offer(next: Offer | undefined): Promise<void> {
-          if (next === undefined) await write([["drop", DESK, OFFER]]);
-          else
-            await write([
-              ["put", DESK, OFFER, offers.write(OFFER, next)],
-              ["announce", NEWS.offer],
-            ]);
-        },
-        /** One atomic write for each page. */
-        async tell(statuses: readonly BridgeStatus[]): Promise<void> {
-          for (let at = 0; at < statuses.length; at += PAGE)
-            await write(
-              statuses.slice(at, at + PAGE).flatMap((one): Write[] => [
-                ["put", TOLD, one.bridge_id, told.write(one.bridge_id, one)],
-                ["announce", NEWS.told + one.bridge_id],
-              ]),
-            );
-        },
-        /** Of a request that is watched no more. */
-        forget: (id: string) =>
-          write([
-            ["drop", TOLD, id],
-            ["drop", SIGNED, id],
-          ]),
-        async stand(standing: Standing): Promise<void> {
-          await write([["put", DESK, STANDING, standings.write(STANDING, standing)]]);
-        },
-        async answer(id: string, transaction: string, outcome: SignedOutcome): Promise<void> {
-          await write([["put", SIGNED, id, signed.write(id, { transaction, outcome })]]);
-        },
-      };
-    },
-    /** From now on; the result ends it. */
-    follow(news: RelayNews): () => void {
-      const named = (members: readonly string[], prefix: string): readonly string[] =>
-        members.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length));
-      return engine.follow({
-        named(members) {
-          if (members.includes(NEWS.offer)) news.offered?.();
-          const [tellings, burns] = [named(members, NEWS.told), named(members, NEWS.signed)];
-          if (tellings.length > 0) news.told?.(tellings);
-          if (burns.length > 0) news.signed?.(burns);
-          return Promise.resolve();
-        },
-        missed() {
-          news.missed();
-          return Promise.resolve();
-        },
-      });
-    },
-  };
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#offers = new Records(engine, DESK, jsonForm<Offer>(offerShape, writeOffer));
+    this.#outcomes = new Records(engine, DESK, jsonForm<Outcome>(outcomeShape));
+    this.#standings = new Records(engine, DESK, jsonForm<Standing>(standingShape));
+    this.#told = new Records(engine, TOLD, jsonForm<BridgeStatus>(bridgeStatus));
+    this.#signed = new Records(engine, SIGNED, jsonForm<RecordOf<typeof signedShape>>(signedShape));
+  }
+
+  /** Undefined where none waits. */
+  offer() {
+    return this.#offers.get(OFFER);
+  }
+
+  /** Of the last offer that whoever submits has looked at. */
+  outcome() {
+    return this.#outcomes.get(OUTCOME);
+  }
+
+  /** Undefined while no relay has run. */
+  standing() {
+    return this.#standings.get(STANDING);
+  }
+
+  /** In the order asked; undefined where nothing was told yet. */
+  told(ids: readonly string[]) {
+    return this.#told.list(ids);
+  }
+
+  signed(id: string) {
+    return this.#signed.get(id);
+  }
+
+  /** Requests with a signed burn that nobody has looked at. */
+  async unanswered(): Promise<ReadonlyMap<string, string>> {
+    const texts = await this.#engine.all(SIGNED);
+    const found = [...texts].map(([id, text]) => [id, this.#signed.readOrSkip(id, text)] as const);
+    return new Map(
+      found.flatMap(([id, one]) =>
+        one === undefined || one.outcome !== undefined ? [] : [[id, one.transaction] as const],
+      ),
+    );
+  }
+
+  /** Any proxy: for the relay, which sends it. */
+  async sign(id: string, transaction: string): Promise<void> {
+    const put: Write = ["put", SIGNED, id, this.#signed.write(id, { transaction })];
+    await this.#engine.commit({ writes: [put, ["announce", NEWS.signed + id]] });
+  }
+
+  /** Under the sequencer's lease. */
+  async settle(fence: Fence, outcome: Outcome): Promise<void> {
+    const put: Write = ["put", DESK, OUTCOME, this.#outcomes.write(OUTCOME, outcome)];
+    await writeUnder({ engine: this.#engine, lease: LEASE, fence }, [put]);
+  }
+
+  /** Under the relay's. */
+  underLease(fence: Fence) {
+    const write = (writes: readonly Write[]): Promise<boolean> =>
+      writeUnder({ engine: this.#engine, lease: RELAY_LEASE, fence }, writes);
+    return {
+      /** Undefined: none waits any more. */
+      offer: async (next: Offer | undefined): Promise<void> => {
+        if (next === undefined) await write([["drop", DESK, OFFER]]);
+        else
+          await write([
+            ["put", DESK, OFFER, this.#offers.write(OFFER, next)],
+            ["announce", NEWS.offer],
+          ]);
+      },
+      /** One atomic write for each page. */
+      tell: async (statuses: readonly BridgeStatus[]): Promise<void> => {
+        for (let at = 0; at < statuses.length; at += PAGE)
+          await write(
+            statuses.slice(at, at + PAGE).flatMap((one): Write[] => [
+              ["put", TOLD, one.bridge_id, this.#told.write(one.bridge_id, one)],
+              ["announce", NEWS.told + one.bridge_id],
+            ]),
+          );
+      },
+      /** Of a request that is watched no more. */
+      forget: (id: string) =>
+        write([
+          ["drop", TOLD, id],
+          ["drop", SIGNED, id],
+        ]),
+      stand: async (standing: Standing): Promise<void> => {
+        await write([["put", DESK, STANDING, this.#standings.write(STANDING, standing)]]);
+      },
+      answer: async (id: string, transaction: string, outcome: SignedOutcome): Promise<void> => {
+        await write([["put", SIGNED, id, this.#signed.write(id, { transaction, outcome })]]);
+      },
+    };
+  }
+
+  /** From now on; the result ends it. */
+  follow(news: RelayNews): () => void {
+    const named = (members: readonly string[], prefix: string): readonly string[] =>
+      members.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length));
+    return this.#engine.follow({
+      named(members) {
+        if (members.includes(NEWS.offer)) news.offered?.();
+        const [tellings, burns] = [named(members, NEWS.told), named(members, NEWS.signed)];
+        if (tellings.length > 0) news.told?.(tellings);
+        if (burns.length > 0) news.signed?.(burns);
+        return Promise.resolve();
+      },
+      missed() {
+        news.missed();
+        return Promise.resolve();
+      },
+    });
+  }
 }
 
 const writeOffer = ({ gasLimit, ...offer }: Offer) => ({ ...offer, gasLimit: String(gasLimit) });

@@ -54,41 +54,22 @@ export type Acceptance =
   /** A nullifier (or this statement) is reserved by another ticket. */
   | { readonly kind: "reserved" }
   | { readonly kind: "full" };
-
-export type TicketStore = ReturnType<typeof openTicketStore>;
 /** What the sequencer writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
 export type TicketWrites = ReturnType<TicketStore["underLease"]>;
 
 /** A promise of this store resolves when the change is durable, and not before. */
-export function openTicketStore(engine: Engine) {
-  const drafts = remembering(ticketForm, MOST_REMEMBERED);
-  const tickets = new Records(reportingOnce(engine), TICKETS, numbered(drafts));
-  const sent = new Records(engine, OUTGOING, remembering(outgoingForm, MOST_SENT));
-  const listeners = new Set<(ticket: TicketRecord) => void>();
-  let stopFollowing: (() => void) | undefined;
+export class TicketStore {
+  readonly #engine: Engine;
+  readonly #drafts = remembering(ticketForm, MOST_REMEMBERED);
+  readonly #tickets: Records<Numbered<UnplacedTicket>>;
+  readonly #sent: Records<Outgoing>;
+  readonly #listeners = new Set<(ticket: TicketRecord) => void>();
+  #stopFollowing: (() => void) | undefined;
 
-  const get = async (id: string): Promise<TicketRecord | undefined> => {
-    const found = await tickets.get(id);
-    return found && recordOf(found);
-  };
-
-  /** In the order asked, without those that are not there. One that cannot be read is set aside and left out. */
-  async function list(ids: readonly string[]): Promise<TicketRecord[]> {
-    const found: TicketRecord[] = [];
-    for (let at = 0; at < ids.length; at += PAGE)
-      for (const ticket of await tickets.list(ids.slice(at, at + PAGE)))
-        if (ticket) found.push(recordOf(ticket));
-    return found;
-  }
-
-  /** Every ticket that is not final, failed or expired, in order of acceptance, in pages. */
-  async function* openPages(): AsyncGenerator<readonly TicketRecord[]> {
-    const ids = await engine.members(OPEN);
-    for (let at = 0; at < ids.length; at += PAGE) yield await list(ids.slice(at, at + PAGE));
-  }
-
-  function announce(changed: readonly TicketRecord[]): void {
-    for (const ticket of changed) for (const listener of listeners) listener(ticket);
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#tickets = new Records(engine, TICKETS, numbered(this.#drafts));
+    this.#sent = new Records(engine, OUTGOING, remembering(outgoingForm, MOST_SENT));
   }
 
   /**
@@ -97,10 +78,10 @@ export function openTicketStore(engine: Engine) {
    * `maxOpen` tickets are neither confirmed nor over. An executed one is in nobody's way: neither `full` nor
    * another's reservation refuses it, which stays the other's.
    */
-  async function accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance> {
+  async accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance> {
     const { outcome: _outcome, ...record } = draft;
     const ticket: UnplacedTicket = { ...record, status: firstStatus(draft), updatedAt: draft.createdAt };
-    const writes = writesOfAcceptance(ticket, drafts.write(ticket, ticket.id));
+    const writes = writesOfAcceptance(ticket, this.#drafts.write(ticket, ticket.id));
     /** The ticket of this statement that ended in vain. */
     let earlier: string | undefined;
     for (;;) {
@@ -109,14 +90,14 @@ export function openTicketStore(engine: Engine) {
         for (const nullifier of draft.nullifiers) checks.push(["is", RESERVED, String(nullifier), undefined]);
         checks.push(["below", COUNTS, WAITING, maxOpen]);
       }
-      const committed = await engine.commit({ checks, writes, number: [COUNTS, "sequence"] });
+      const committed = await this.#engine.commit({ checks, writes, number: [COUNTS, "sequence"] });
       if (committed.done) return { kind: "accepted", ticket: { ...ticket, sequence: committed.number ?? 0 } };
       const { failed, found } = committed;
       if (failed > 0) return { kind: failed === checks.length - 1 ? "full" : "reserved" };
-      const known = found === undefined ? undefined : await get(found);
+      const known = found === undefined ? undefined : await this.get(found);
       if (known === undefined) {
         // Removed since it was read, and its statement with it; what stays without its ticket is damage.
-        const [still] = await engine.get(STATEMENTS, [draft.statement]);
+        const [still] = await this.#engine.get(STATEMENTS, [draft.statement]);
         if (still !== undefined && still === found)
           throw new StoreUnavailable(new Error("a statement has no ticket"));
         earlier = still;
@@ -128,20 +109,181 @@ export function openTicketStore(engine: Engine) {
     }
   }
 
+  async get(id: string): Promise<TicketRecord | undefined> {
+    const found = await this.#tickets.get(id);
+    return found && recordOf(found);
+  }
+
+  async byStatement(statement: Bytes32): Promise<TicketRecord | undefined> {
+    const [id] = await this.#engine.get(STATEMENTS, [statement]);
+    return id === undefined ? undefined : this.get(id);
+  }
+
+  /** The statement of the ticket that has reserved a nullifier. */
+  async reservedBy(nullifier: Field): Promise<Bytes32 | undefined> {
+    const [by] = await this.#engine.get(RESERVED, [String(nullifier)]);
+    return by === undefined ? undefined : storedBytes32.parse(by);
+  }
+
+  /** In the order asked, without those that are not there. One that cannot be read is set aside and left out. */
+  async list(ids: readonly string[]): Promise<TicketRecord[]> {
+    const found: TicketRecord[] = [];
+    for (let at = 0; at < ids.length; at += PAGE)
+      for (const ticket of await this.#tickets.list(ids.slice(at, at + PAGE)))
+        if (ticket) found.push(recordOf(ticket));
+    return found;
+  }
+
+  /** Every ticket that is not final, failed or expired, in order of acceptance, in pages. */
+  async *open(): AsyncGenerator<readonly TicketRecord[]> {
+    const ids = await this.#engine.members(OPEN);
+    for (let at = 0; at < ids.length; at += PAGE) yield await this.list(ids.slice(at, at + PAGE));
+  }
+
+  /** Those of one developer; with `sub`, of one user of it. */
+  async openOf(developerId: string, sub: string | undefined): Promise<TicketRecord[]> {
+    return this.list(
+      await this.#engine.members(sub === undefined ? ofDeveloper(developerId) : ofUser({ developerId, sub })),
+    );
+  }
+
+  /** How many tickets are queued in front of this place in the order. */
+  queuedBefore(sequence: number): Promise<number> {
+    return this.#engine.countBefore(QUEUED, sequence);
+  }
+
+  /** In order of nonce. */
+  async outgoing(): Promise<Outgoing[]> {
+    // Every one of them, or none: one that is left out would have its nonce used again.
+    const entries = [...(await this.#engine.all(OUTGOING))].flatMap(
+      ([nonce, text]) => this.#sent.read(nonce, text) ?? [],
+    );
+    return entries.sort((one, other) => one.nonce - other.nonce);
+  }
+
+  /** Tickets that are over and not removed yet, those that ended last first, in pages. */
+  ended(query: EndedQuery): Promise<EndedPage> {
+    return endedPage(this.#engine, (ids) => this.list(ids), query);
+  }
+
+  underLease(fence: Fence) {
+    return {
+      /** One atomic durable write. Tickets that come to an end release their reservations. */
+      change: async (changes: readonly TicketChange[], at: number): Promise<void> => {
+        await this.#write(fence, await this.#writesFor(changes, at));
+      },
+      /**
+       * Stores signed bytes before they are broadcast, together with the changes of the tickets they carry.
+       * False, and nothing written, unless the entry at that nonce still is `previous` (by number of attempts;
+       * 0: there is none).
+       */
+      putOutgoing: async (
+        entry: Outgoing,
+        previousAttempts: number,
+        changes: readonly TicketChange[],
+        at: number,
+      ): Promise<boolean> => {
+        const nonce = String(entry.nonce);
+        const [text] = await this.#engine.get(OUTGOING, [nonce]);
+        const isPrevious = (this.#sent.read(nonce, text)?.attempts.length ?? 0) === previousAttempts;
+        if (!isPrevious) {
+          await this.#write(fence, []);
+          return false;
+        }
+        const writes = await this.#writesFor(changes, at);
+        return this.#write(
+          fence,
+          [["put", OUTGOING, nonce, this.#sent.write(nonce, entry)], ...writes],
+          [["is", OUTGOING, nonce, text]],
+        );
+      },
+      markMined: async (at: number, block: number | undefined): Promise<void> => {
+        const nonce = String(at);
+        const existing = await this.#sent.get(nonce);
+        if (existing === undefined) {
+          await this.#write(fence, []);
+          return;
+        }
+        const { minedIn: _old, ...rest } = existing;
+        const entry: Outgoing = block === undefined ? rest : { ...rest, minedIn: block };
+        await this.#write(fence, [["put", OUTGOING, nonce, this.#sent.write(nonce, entry)]]);
+      },
+      /** For the other proxies. */
+      report: async (text: string): Promise<void> => {
+        await this.#write(fence, [["put", LEASE, REPORT, text]]);
+      },
+      /**
+       * One atomic durable write, of bounded work: removes up to `most` tickets that ended before this time, the oldest
+       * first, without the first `skip`. Neither a reservation nor what a transaction of ours carries is touched.
+       */
+      removeEnded: async (
+        before: number,
+        most: number,
+        skip: number,
+      ): Promise<Pick<Removal, "gone" | "stay">> => {
+        const carried = new Set((await this.outgoing()).flatMap(({ ticketIds }) => ticketIds));
+        const read = (id: string, text: string | undefined): TicketRecord | undefined => {
+          const found = this.#tickets.readOrSkip(id, text);
+          return found && !carried.has(id) ? recordOf(found) : undefined;
+        };
+        const range = { before, limit: most, skip };
+        const { writes, checks, gone, stay } = await removalOf(
+          this.#engine,
+          { TICKETS, STATEMENTS, read },
+          range,
+        );
+        // Where a check fails somebody has posted the statement again just now: it is looked at in the next call.
+        const isDone = writes.length === 0 || (await this.#write(fence, writes, checks));
+        return { gone: isDone ? gone : 0, stay };
+      },
+      /** With the changes of the tickets it carried. */
+      dropOutgoing: async (nonce: number, changes: readonly TicketChange[], at: number): Promise<void> => {
+        await this.#write(fence, [
+          ["drop", OUTGOING, String(nonce)],
+          ...(await this.#writesFor(changes, at)),
+        ]);
+      },
+    };
+  }
+
+  /**
+   * Every ticket that is accepted or changed from now on, whoever wrote it, in order of the writes and once they
+   * are durable. A state that was soon followed by another may be left out.
+   */
+  follow(listener: (ticket: TicketRecord) => void): () => void {
+    this.#listeners.add(listener);
+    this.#stopFollowing ??= this.#engine.follow({
+      named: async (ids) => this.#announce(await this.list(ids)),
+      missed: async () => {
+        for await (const page of this.open()) this.#announce(page);
+      },
+    });
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#stopFollowing?.();
+      this.#stopFollowing = undefined;
+    };
+  }
+
+  #announce(changed: readonly TicketRecord[]): void {
+    for (const ticket of changed) for (const listener of this.#listeners) listener(ticket);
+  }
+
   /** Nobody but the holder of the lease takes a reservation away. */
-  async function reservedFor(found: readonly TicketRecord[]): Promise<Map<Field, string | undefined>> {
+  async #reservedFor(found: readonly TicketRecord[]): Promise<Map<Field, string | undefined>> {
     const nullifiers = found.flatMap((ticket) => ticket.nullifiers);
-    const by = await engine.get(RESERVED, nullifiers.map(String));
+    const by = await this.#engine.get(RESERVED, nullifiers.map(String));
     return new Map(nullifiers.map((nullifier, i) => [nullifier, by[i]]));
   }
 
   /** Reads first: nobody else writes a ticket under this lease. */
-  async function writesFor(changes: readonly TicketChange[], at: number): Promise<Write[]> {
-    const found = await tickets.getAll(changes.map(({ id }) => id));
+  async #writesFor(changes: readonly TicketChange[], at: number): Promise<Write[]> {
+    const found = await this.#tickets.getAll(changes.map(({ id }) => id));
     const now = new Map<string, TicketRecord>();
     for (const ticket of found) if (ticket !== undefined) now.set(ticket.value.id, recordOf(ticket));
     const ending = changes.flatMap(({ id, status }) => (isOver(status) ? (now.get(id) ?? []) : []));
-    const holders = await reservedFor(ending);
+    const holders = await this.#reservedFor(ending);
     const sums = new Sums();
     const writes = changes.flatMap((change) => {
       const before = now.get(change.id);
@@ -151,134 +293,15 @@ export function openTicketStore(engine: Engine) {
       if (isOver(before.status)) addPayment(sums, before, -1);
       if (isOver(ticket.status)) addPayment(sums, ticket, 1);
       const { sequence: number, ...value } = ticket;
-      const put: Write = ["put", TICKETS, ticket.id, tickets.write(ticket.id, { number, value })];
+      const put: Write = ["put", TICKETS, ticket.id, this.#tickets.write(ticket.id, { number, value })];
       return [put, ...writesOfChange(before, ticket, holders)];
     });
     return [...writes, ...sums.writes()];
   }
 
-  const write = (fence: Fence, writes: readonly Write[], checks?: readonly Check[]): Promise<boolean> =>
-    writeUnder({ engine, lease: LEASE, fence }, writes, checks);
-
-  async function outgoing(): Promise<Outgoing[]> {
-    // Every one of them, or none: one that is left out would have its nonce used again.
-    const entries = [...(await engine.all(OUTGOING))].flatMap(
-      ([nonce, text]) => sent.read(nonce, text) ?? [],
-    );
-    return entries.sort((one, other) => one.nonce - other.nonce);
+  #write(fence: Fence, writes: readonly Write[], checks?: readonly Check[]): Promise<boolean> {
+    return writeUnder({ engine: this.#engine, lease: LEASE, fence }, writes, checks);
   }
-
-  const underLease = (fence: Fence) => ({
-    /** One atomic durable write. Tickets that come to an end release their reservations. */
-    async change(changes: readonly TicketChange[], at: number): Promise<void> {
-      await write(fence, await writesFor(changes, at));
-    },
-    /**
-     * Stores signed bytes before they are broadcast, together with the changes of the tickets they carry.
-     * False, and nothing written, unless the entry at that nonce still is `previous` (by number of attempts;
-     * 0: there is none).
-     */
-    async putOutgoing(
-      entry: Outgoing,
-      previousAttempts: number,
-      changes: readonly TicketChange[],
-      at: number,
-    ): Promise<boolean> {
-      const nonce = String(entry.nonce);
-      const [text] = await engine.get(OUTGOING, [nonce]);
-      const isPrevious = (sent.read(nonce, text)?.attempts.length ?? 0) === previousAttempts;
-      if (!isPrevious) {
-        await write(fence, []);
-        return false;
-      }
-      const writes = await writesFor(changes, at);
-      return write(
-        fence,
-        [["put", OUTGOING, nonce, sent.write(nonce, entry)], ...writes],
-        [["is", OUTGOING, nonce, text]],
-      );
-    },
-    async markMined(at: number, block: number | undefined): Promise<void> {
-      const nonce = String(at);
-      const existing = await sent.get(nonce);
-      if (existing === undefined) {
-        await write(fence, []);
-        return;
-      }
-      const { minedIn: _old, ...rest } = existing;
-      const entry: Outgoing = block === undefined ? rest : { ...rest, minedIn: block };
-      await write(fence, [["put", OUTGOING, nonce, sent.write(nonce, entry)]]);
-    },
-    /** For the other proxies. */
-    async report(text: string): Promise<void> {
-      await write(fence, [["put", LEASE, REPORT, text]]);
-    },
-    /**
-     * One atomic durable write, of bounded work: removes up to `most` tickets that ended before this time, the oldest
-     * first, without the first `skip`. Neither a reservation nor what a transaction of ours carries is touched.
-     */
-    async removeEnded(before: number, most: number, skip: number): Promise<Pick<Removal, "gone" | "stay">> {
-      const carried = new Set((await outgoing()).flatMap(({ ticketIds }) => ticketIds));
-      const read = (id: string, text: string | undefined): TicketRecord | undefined => {
-        const found = tickets.readOrSkip(id, text);
-        return found && !carried.has(id) ? recordOf(found) : undefined;
-      };
-      const range = { before, limit: most, skip };
-      const { writes, checks, gone, stay } = await removalOf(engine, { TICKETS, STATEMENTS, read }, range);
-      // Where a check fails somebody has posted the statement again just now: it is looked at in the next call.
-      const isDone = writes.length === 0 || (await write(fence, writes, checks));
-      return { gone: isDone ? gone : 0, stay };
-    },
-    /** With the changes of the tickets it carried. */
-    async dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void> {
-      await write(fence, [["drop", OUTGOING, String(nonce)], ...(await writesFor(changes, at))]);
-    },
-  });
-
-  return {
-    accept,
-    get,
-    async byStatement(statement: Bytes32): Promise<TicketRecord | undefined> {
-      const [id] = await engine.get(STATEMENTS, [statement]);
-      return id === undefined ? undefined : get(id);
-    },
-    /** The statement of the ticket that has reserved a nullifier. */
-    async reservedBy(nullifier: Field): Promise<Bytes32 | undefined> {
-      const [by] = await engine.get(RESERVED, [String(nullifier)]);
-      return by === undefined ? undefined : storedBytes32.parse(by);
-    },
-    list,
-    open: openPages,
-    /** Those of one developer; with `sub`, of one user of it. */
-    openOf: async (developerId: string, sub: string | undefined): Promise<TicketRecord[]> =>
-      list(await engine.members(sub === undefined ? ofDeveloper(developerId) : ofUser({ developerId, sub }))),
-    /** How many tickets are queued in front of this place in the order. */
-    queuedBefore: (sequence: number): Promise<number> => engine.countBefore(QUEUED, sequence),
-    /** In order of nonce. */
-    outgoing,
-    /** Tickets that are over and not removed yet, those that ended last first, in pages. */
-    ended: (query: EndedQuery): Promise<EndedPage> => endedPage(engine, list, query),
-    underLease,
-    /**
-     * Every ticket that is accepted or changed from now on, whoever wrote it, in order of the writes and once they
-     * are durable. A state that was soon followed by another may be left out.
-     */
-    follow(listener: (ticket: TicketRecord) => void): () => void {
-      listeners.add(listener);
-      stopFollowing ??= engine.follow({
-        named: async (ids) => announce(await list(ids)),
-        missed: async () => {
-          for await (const page of openPages()) announce(page);
-        },
-      });
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size > 0) return;
-        stopFollowing?.();
-        stopFollowing = undefined;
-      };
-    },
-  };
 }
 
 function writesOfAcceptance(ticket: UnplacedTicket, text: string): Write[] {
@@ -343,15 +366,3 @@ const recordOf = ({ number, value }: Numbered<UnplacedTicket>): TicketRecord => 
   ...value,
   sequence: number,
 });
-
-/** The queue is read all the time. */
-function reportingOnce(engine: Engine): Engine {
-  const reported = new Set<string>();
-  return {
-    ...engine,
-    setAside(table, key) {
-      if (!reported.has(key)) engine.setAside(table, key);
-      reported.add(key);
-    },
-  };
-}

@@ -16,7 +16,7 @@ import { altKeyOf, spellAlt } from "./alt-keys.ts";
 import { keysOf } from "./events.ts";
 import type { Block, Entry, Ledger } from "./ledger.ts";
 import { createPassing } from "../../base/chain/passing.ts";
-import type { Watched, WatchedRequest } from "./watched.ts";
+import type { Watched, WatchedRequest, Newcomers } from "./watched.ts";
 
 export interface FollowedAltchain {
   readonly name: string;
@@ -31,133 +31,171 @@ export interface FollowedAltchain {
 
 const ACCOUNTS_AT_ONCE = 8;
 
-export function createAltFollower(
-  { name, node, token, domain, commitment, pollIntervalMs }: FollowedAltchain,
-  watched: Watched,
-  ledger: Ledger,
-  logger: Logger,
-) {
-  const log = logger.child({ chain: name });
-  const newcomers = watched.newcomers();
-  const isOurs = (account: string): boolean => watched.addresses("alt").has(altKeyOf(account));
+export class AltFollower {
+  readonly name: string;
+  readonly #altchain: FollowedAltchain;
+  readonly #watched: Watched;
+  readonly ledger: Ledger;
+  readonly #log: Logger;
+  readonly #newcomers: Newcomers;
+  readonly passing: ReturnType<typeof createPassing>;
 
-  async function pass(): Promise<void> {
-    if (ledger.tip() === undefined) await begin();
+  constructor(altchain: FollowedAltchain, watched: Watched, ledger: Ledger, logger: Logger) {
+    this.name = altchain.name;
+    this.#altchain = altchain;
+    this.#watched = watched;
+    this.ledger = ledger;
+    this.#log = logger.child({ chain: altchain.name });
+    this.#newcomers = watched.newcomers();
+    this.passing = createPassing(
+      () => this.#pass(),
+      altchain.pollIntervalMs,
+      (error) => this.#log.warn({ err: error }, "watching waits for the other blockchain"),
+    );
+  }
+
+  /** Something of this request is not looked up yet. */
+  isWaiting(bridgeId: string): boolean {
+    return this.#newcomers.isWaiting(bridgeId);
+  }
+
+  #isOurs(account: string): boolean {
+    return this.#watched.addresses("alt").has(altKeyOf(account));
+  }
+
+  async #pass(): Promise<void> {
+    if (this.ledger.tip() === undefined) await this.#begin();
     for (;;) {
-      const tip = ledger.tip()!;
-      const news = await newBlocks(node, token, { slot: BigInt(tip.number), hash: tip.hash }, commitment);
+      const tip = this.ledger.tip()!;
+      const news = await newBlocks(
+        this.#altchain.node,
+        this.#altchain.token,
+        { slot: BigInt(tip.number), hash: tip.hash },
+        this.#altchain.commitment,
+      );
       if (news.forked) {
-        await leaveOrphans();
-        if (ledger.tip() === undefined) await begin();
+        await this.#leaveOrphans();
+        if (this.ledger.tip() === undefined) await this.#begin();
         continue;
       }
       for (const block of news.blocks) {
         const place = placeOf(block);
-        ledger.append([place], await entriesOf(place, block));
+        this.ledger.append([place], await this.#entriesOf(place, block));
       }
       // Behind the look for a fork: below a tip that was taken back nothing is believed, and nobody would leave it.
-      await welcome();
-      if (news.blocks.length === 0 || passing.isStopped()) return;
+      await this.#welcome();
+      if (news.blocks.length === 0 || this.passing.isStopped()) return;
     }
   }
 
-  async function begin(): Promise<void> {
-    const { slot, hash } = await placeNow(node, commitment);
-    const head = await blockAt(node, slot, commitment);
+  async #begin(): Promise<void> {
+    const { slot, hash } = await placeNow(this.#altchain.node, this.#altchain.commitment);
+    const head = await blockAt(this.#altchain.node, slot, this.#altchain.commitment);
     if (head?.hash !== hash) throw new AltchainRefusal("ANSWER_UNREADABLE");
-    ledger.append([{ number: Number(slot), hash, timestamp: Number(head.time ?? 0n) }], []);
-    newcomers.all();
+    this.ledger.append([{ number: Number(slot), hash, timestamp: Number(head.time ?? 0n) }], []);
+    this.#newcomers.all();
   }
 
-  async function leaveOrphans(): Promise<void> {
-    const blocks = ledger.blocks();
+  async #leaveOrphans(): Promise<void> {
+    const blocks = this.ledger.blocks();
     let [low, high] = [0, blocks.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (await isCanonical(blocks[middle]!)) low = middle + 1;
+      if (await this.#isCanonical(blocks[middle]!)) low = middle + 1;
       else high = middle;
     }
     // The tip was found to be gone when its successor named another parent, whatever is said of it now.
     const ancestor = blocks[Math.min(low, blocks.length - 1) - 1]?.number ?? -1;
-    log.warn({ from: blocks.at(-1)?.number, to: ancestor }, "the chain was reorganised");
-    ledger.rollbackTo(ancestor);
+    this.#log.warn({ from: blocks.at(-1)?.number, to: ancestor }, "the chain was reorganised");
+    this.ledger.rollbackTo(ancestor);
   }
 
-  async function isCanonical({ number, hash }: Block): Promise<boolean> {
-    return (await blockAt(node, BigInt(number), commitment))?.hash === hash;
+  async #isCanonical({ number, hash }: Block): Promise<boolean> {
+    return (await blockAt(this.#altchain.node, BigInt(number), this.#altchain.commitment))?.hash === hash;
   }
 
-  async function entriesOf(place: Block, { transactions, slot }: TokenBlock): Promise<readonly Entry[]> {
-    const ours = transactions.filter(({ movements }) => movements.some(({ account }) => isOurs(account)));
+  async #entriesOf(place: Block, { transactions, slot }: TokenBlock): Promise<readonly Entry[]> {
+    const ours = transactions.filter(({ movements }) =>
+      movements.some(({ account }) => this.#isOurs(account)),
+    );
     if (ours.length === 0) return [];
-    const head = await blockAt(node, slot, commitment);
+    const head = await blockAt(this.#altchain.node, slot, this.#altchain.commitment);
     if (head?.hash !== place.hash) throw new AltchainRefusal("ANSWER_UNREADABLE");
     const entries: Entry[] = [];
     for (const { signature, movements } of ours)
-      entries.push(...(await entriesIn(place, head.signatures, signature, movements)));
+      entries.push(...(await this.#entriesIn(place, head.signatures, signature, movements)));
     return entries;
   }
 
-  async function entriesIn(
+  async #entriesIn(
     block: Block,
     signatures: readonly string[],
     signature: string,
     movements: readonly Movement[],
   ): Promise<readonly Entry[]> {
-    const isSpent = movements.some(({ account, before, after }) => after < before && isOurs(account));
-    const burn = isSpent ? await burnIn(node, token, signature, commitment) : undefined;
+    const isSpent = movements.some(({ account, before, after }) => after < before && this.#isOurs(account));
+    const burn = isSpent
+      ? await burnIn(this.#altchain.node, this.#altchain.token, signature, this.#altchain.commitment)
+      : undefined;
     const logIndex = signatures.indexOf(signature);
     if (logIndex < 0) throw new AltchainRefusal("ANSWER_UNREADABLE");
-    return altEvents(token.mint, domain, movements, burn)
+    return altEvents(this.#altchain.token.mint, this.#altchain.domain, movements, burn)
       .map((event, part): Entry => ({ block, tx: signature, logIndex, part, event }))
-      .filter(({ event }) => keysOf(event).some((key) => watched.keeps("alt", key, event)));
+      .filter(({ event }) => keysOf(event).some((key) => this.#watched.keeps("alt", key, event)));
   }
 
   /** Blocks of the past are too many to be read again; but an account that was never used does not even exist. */
-  async function welcome(): Promise<void> {
-    const fresh = newcomers.take();
+  async #welcome(): Promise<void> {
+    const fresh = this.#newcomers.take();
     if (fresh.length === 0) return;
     try {
-      await lookBack(fresh);
+      await this.#lookBack(fresh);
     } catch (error) {
-      newcomers.giveBack(fresh);
+      this.#newcomers.giveBack(fresh);
       throw error;
     }
   }
 
-  async function lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
-    const tip = ledger.tip()!;
+  async #lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
+    const tip = this.ledger.tip()!;
     const since = new Map<string, bigint>();
     for (const request of fresh)
       for (const { key, where } of request.keys)
-        if (where === "alt") since.set(spellAlt(key), BigInt(request.since[name] ?? 0));
+        if (where === "alt") since.set(spellAlt(key), BigInt(request.since[this.name] ?? 0));
     if (since.size === 0) return;
-    const used = await usedAccounts(node, [...since.keys()], BigInt(tip.number), commitment);
+    const used = await usedAccounts(
+      this.#altchain.node,
+      [...since.keys()],
+      BigInt(tip.number),
+      this.#altchain.commitment,
+    );
     const found = new Map<string, bigint>();
     while (used.length > 0) {
       const some = used.splice(0, ACCOUNTS_AT_ONCE);
       const lists = await Promise.all(
-        some.map((account) => transactionsOf(node, account, since.get(account)!, commitment)),
+        some.map((account) =>
+          transactionsOf(this.#altchain.node, account, since.get(account)!, this.#altchain.commitment),
+        ),
       );
       for (const { signature, slot } of lists.flat())
         if (slot <= BigInt(tip.number)) found.set(signature, slot);
     }
     const entries: Entry[] = [];
     for (const [signature, slot] of found) {
-      const head = await blockAt(node, slot, commitment);
-      const movements = await movementsIn(node, token, signature, commitment);
+      const head = await blockAt(this.#altchain.node, slot, this.#altchain.commitment);
+      const movements = await movementsIn(
+        this.#altchain.node,
+        this.#altchain.token,
+        signature,
+        this.#altchain.commitment,
+      );
       if (head === undefined || movements === undefined) throw new AltchainRefusal("ANSWER_UNREADABLE");
       const block = { number: Number(slot), hash: head.hash, timestamp: Number(head.time ?? 0n) };
-      entries.push(...(await entriesIn(block, head.signatures, signature, movements)));
+      entries.push(...(await this.#entriesIn(block, head.signatures, signature, movements)));
     }
-    if (!(await isCanonical(tip))) throw new AltchainRefusal("ANSWER_UNREADABLE");
-    ledger.insert(entries);
+    if (!(await this.#isCanonical(tip))) throw new AltchainRefusal("ANSWER_UNREADABLE");
+    this.ledger.insert(entries);
   }
-
-  const passing = createPassing(pass, pollIntervalMs, (error) =>
-    log.warn({ err: error }, "watching waits for the other blockchain"),
-  );
-  return { name, ledger, isWaiting: newcomers.isWaiting, ...passing };
 }
 
 function placeOf({ slot, hash, time }: TokenBlock): Block {

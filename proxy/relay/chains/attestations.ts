@@ -39,8 +39,6 @@ export interface AttestationOptions {
   readonly now?: () => number;
 }
 
-export type Attestations = ReturnType<typeof createAttestations>;
-
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 const ASKED_AT_ONCE = 8;
@@ -48,60 +46,87 @@ const PENDING: Attested = {
   ...{ status: "pending", message: undefined, attestation: undefined, nonce: undefined, expirationBlock: 0n },
 };
 
-export function createAttestations(
-  client: AttesterClient,
-  logger: Logger,
-  { pollIntervalMs, wanted, headOf, onChange, now = Date.now }: AttestationOptions,
-) {
-  const known = new Map<string, Known>();
+export class Attestations {
+  readonly #client: AttesterClient;
+  readonly #logger: Logger;
+  readonly #options: AttestationOptions;
+  readonly #now: () => number;
+  readonly #known = new Map<string, Known>();
+  #restUntil = 0;
+  #restMs = 0;
+  readonly passing: ReturnType<typeof createPassing>;
 
-  let restUntil = 0;
-  let restMs = 0;
+  constructor(client: AttesterClient, logger: Logger, options: AttestationOptions) {
+    this.#client = client;
+    this.#logger = logger;
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.passing = createPassing(
+      () => this.#pass(),
+      options.pollIntervalMs,
+      (error) => {
+        if (error instanceof AttesterUnavailable)
+          this.#logger.warn({ reason: error.message }, "the attester is away");
+        else this.#logger.error({ err: error }, "asking for attestations failed");
+      },
+    );
+  }
+
+  /** Undefined until it was asked for once. One that has expired meanwhile is said to be so. */
+  of(burn: Burn): Attested | undefined {
+    const attested = this.#known.get(burn.id)?.attested;
+    if (attested?.status !== "complete" || !this.#isExpired(burn, attested)) return attested;
+    return { ...attested, status: "expired" };
+  }
+
+  isAway(): boolean {
+    return this.#restMs > 0;
+  }
 
   /** Whoever is away is asked less and less often, and not for each burn again. */
-  async function pass(): Promise<void> {
-    if (now() < restUntil) return;
+  async #pass(): Promise<void> {
+    if (this.#now() < this.#restUntil) return;
     try {
-      await askForAll();
-      restMs = 0;
+      await this.#askForAll();
+      this.#restMs = 0;
     } catch (error) {
-      restMs = restMs === 0 ? FIRST_WAIT_MS : longer(restMs);
-      restUntil = now() + restMs;
+      this.#restMs = this.#restMs === 0 ? FIRST_WAIT_MS : longer(this.#restMs);
+      this.#restUntil = this.#now() + this.#restMs;
       throw error;
     }
   }
 
-  async function askForAll(): Promise<void> {
-    const burns = wanted();
-    forget(burns);
-    const due = byTransaction(burns).filter((ofOneTx) => ofOneTx.some(isDue));
+  async #askForAll(): Promise<void> {
+    const burns = this.#options.wanted();
+    this.#forget(burns);
+    const due = byTransaction(burns).filter((ofOneTx) => ofOneTx.some((burn) => this.#isDue(burn)));
     for (let from = 0; from < due.length; from += ASKED_AT_ONCE)
-      await Promise.all(due.slice(from, from + ASKED_AT_ONCE).map(askFor));
+      await Promise.all(due.slice(from, from + ASKED_AT_ONCE).map((burns) => this.#askFor(burns)));
   }
 
   /** What is delivered, or was reorganised away, is asked for no more. */
-  function forget(burns: readonly Burn[]): void {
+  #forget(burns: readonly Burn[]): void {
     const ids = new Set(burns.map(({ id }) => id));
-    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
   }
 
-  function isDue(burn: Burn): boolean {
-    const entry = known.get(burn.id);
+  #isDue(burn: Burn): boolean {
+    const entry = this.#known.get(burn.id);
     if (entry === undefined) return true;
-    const isGood = entry.attested.status === "complete" && !isExpired(burn, entry.attested);
+    const isGood = entry.attested.status === "complete" && !this.#isExpired(burn, entry.attested);
     // One that was not delivered may be a wrong one: a single false answer must not hold the money up permanently.
-    return now() >= (isGood ? entry.goodUntil : entry.askAt);
+    return this.#now() >= (isGood ? entry.goodUntil : entry.askAt);
   }
 
-  function isExpired({ to }: Burn, { expirationBlock }: Attested): boolean {
-    const head = to === undefined ? undefined : headOf(to);
+  #isExpired({ to }: Burn, { expirationBlock }: Attested): boolean {
+    const head = to === undefined ? undefined : this.#options.headOf(to);
     // The next block is the first in which it could be delivered.
     return expirationBlock !== 0n && head !== undefined && BigInt(head) + 1n >= expirationBlock;
   }
 
-  async function askFor(burns: readonly Burn[]): Promise<void> {
+  async #askFor(burns: readonly Burn[]): Promise<void> {
     const { sourceDomain, place } = burns[0]!;
-    const told = (await client.messagesOf(sourceDomain, place.tx)) ?? [];
+    const told = (await this.#client.messagesOf(sourceDomain, place.tx)) ?? [];
     const left = told.flatMap((one) => readable(one) ?? []);
     for (const burn of burns) {
       const at = left.findIndex(({ parsed }) => belongs(parsed, burn));
@@ -113,39 +138,31 @@ export function createAttestations(
               ...{ status: "complete", message: found.message, attestation: found.attestation },
               ...{ nonce: found.parsed.header.nonce, expirationBlock: found.parsed.body.expirationBlock },
             };
-      if (!isExpired(burn, attested)) learn(burn, attested);
+      if (!this.#isExpired(burn, attested)) this.#learn(burn, attested);
       else {
-        learn(burn, { ...attested, status: "expired" });
-        const isTaken = await client.reattest(attested.nonce!);
-        logger.info({ burn: burn.id, isTaken }, "a fast attestation has expired; another one is asked for");
+        this.#learn(burn, { ...attested, status: "expired" });
+        const isTaken = await this.#client.reattest(attested.nonce!);
+        this.#logger.info(
+          { burn: burn.id, isTaken },
+          "a fast attestation has expired; another one is asked for",
+        );
       }
     }
   }
 
-  function learn(burn: Burn, attested: Attested): void {
-    const before = known.get(burn.id);
+  #learn(burn: Burn, attested: Attested): void {
+    const before = this.#known.get(burn.id);
     const isNews =
       before?.attested.status !== attested.status || before.attested.message !== attested.message;
     const waitMs = isNews ? FIRST_WAIT_MS : longer(before.waitMs);
-    known.set(burn.id, { attested, waitMs, askAt: now() + waitMs, goodUntil: now() + LONGEST_WAIT_MS });
-    if (isNews) onChange(burn);
+    this.#known.set(burn.id, {
+      attested,
+      waitMs,
+      askAt: this.#now() + waitMs,
+      goodUntil: this.#now() + LONGEST_WAIT_MS,
+    });
+    if (isNews) this.#options.onChange(burn);
   }
-
-  const passing = createPassing(pass, pollIntervalMs, (error) => {
-    if (error instanceof AttesterUnavailable) logger.warn({ reason: error.message }, "the attester is away");
-    else logger.error({ err: error }, "asking for attestations failed");
-  });
-
-  return {
-    /** Undefined until it was asked for once. One that has expired meanwhile is said to be so. */
-    of(burn: Burn): Attested | undefined {
-      const attested = known.get(burn.id)?.attested;
-      if (attested?.status !== "complete" || !isExpired(burn, attested)) return attested;
-      return { ...attested, status: "expired" };
-    },
-    ...passing,
-    isAway: () => restMs > 0,
-  };
 }
 
 function byTransaction(burns: readonly Burn[]): readonly (readonly Burn[])[] {

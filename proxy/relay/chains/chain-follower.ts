@@ -11,7 +11,7 @@ import type { Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, saidOf, type LogQuestion } from "./log-questions.ts";
 import { createPassing } from "../../base/chain/passing.ts";
 import { createReader } from "./reader.ts";
-import type { Watched, WatchedRequest, Where } from "./watched.ts";
+import type { Watched, WatchedRequest, Where, Newcomers } from "./watched.ts";
 
 export interface FollowedChain {
   /** As the settings call it. */
@@ -22,8 +22,6 @@ export interface FollowedChain {
   readonly pollIntervalMs: number;
 }
 
-export type ChainFollower = ReturnType<typeof createChainFollower>;
-
 /** So near to the tip blocks are asked for by hash: a node that lags behind refuses that, and would leave out of a range what it has not. */
 const NEAR_BLOCKS = 8;
 /** Further behind than this, blocks are taken in ranges. */
@@ -33,120 +31,148 @@ const RANGE_BLOCKS = 2_000;
 const CLOCKS_SECS = 600;
 const HEADERS_AT_ONCE = 16;
 
-export function createChainFollower(
-  { name, where, contracts, chain, pollIntervalMs }: FollowedChain,
-  watched: Watched,
-  ledger: Ledger,
-  logger: Logger,
-) {
-  const log = logger.child({ chain: name });
-  const newcomers = watched.newcomers();
-  const ofBlocks = everythingSaid(contracts);
-  let rangeBlocks = RANGE_BLOCKS;
-  let isRightChain = false;
+export class ChainFollower {
+  readonly name: string;
+  readonly #chain: FollowedChain;
+  readonly #watched: Watched;
+  readonly ledger: Ledger;
+  readonly #log: Logger;
+  readonly #newcomers: Newcomers;
+  readonly #ofBlocks: readonly LogQuestion[];
+  #rangeBlocks = RANGE_BLOCKS;
+  #isRightChain = false;
+  readonly passing: ReturnType<typeof createPassing>;
 
-  async function pass(): Promise<void> {
-    if (!isRightChain && !(await chain.isConfiguredChain())) throw new ChainUnreachable("another chain");
-    isRightChain = true;
-    const head = await chain.header("latest");
+  constructor(chain: FollowedChain, watched: Watched, ledger: Ledger, logger: Logger) {
+    this.name = chain.name;
+    this.#chain = chain;
+    this.#watched = watched;
+    this.ledger = ledger;
+    this.#log = logger.child({ chain: chain.name });
+    this.#newcomers = watched.newcomers();
+    this.#ofBlocks = everythingSaid(chain.contracts);
+    this.passing = createPassing(
+      () => this.#pass(),
+      chain.pollIntervalMs,
+      (error) => {
+        this.#isRightChain = false;
+        if (error instanceof ChainUnreachable)
+          this.#log.warn({ reason: error.message }, "watching waits for the chain");
+        else this.#log.error({ err: error }, "watching failed");
+      },
+    );
+  }
+
+  /** Something of this request is not looked up yet. */
+  isWaiting(bridgeId: string): boolean {
+    return this.#newcomers.isWaiting(bridgeId);
+  }
+
+  async #pass(): Promise<void> {
+    if (!this.#isRightChain && !(await this.#chain.chain.isConfiguredChain()))
+      throw new ChainUnreachable("another chain");
+    this.#isRightChain = true;
+    const head = await this.#chain.chain.header("latest");
     if (head === undefined) throw new ChainUnreachable("the node has no newest block");
-    if (ledger.tip() === undefined) await take(head);
-    const known = ledger.tip()?.hash;
+    if (this.ledger.tip() === undefined) await this.#take(head);
+    const known = this.ledger.tip()?.hash;
     if (head.hash !== known && head.parentHash !== known) {
-      await leaveOrphans();
-      if (ledger.tip() === undefined) await take(head);
+      await this.#leaveOrphans();
+      if (this.ledger.tip() === undefined) await this.#take(head);
     }
-    await welcome();
+    await this.#welcome();
     for (;;) {
-      const tip = ledger.tip()!;
-      if (tip.number >= head.number || passing.isStopped()) return;
+      const tip = this.ledger.tip()!;
+      if (tip.number >= head.number || this.passing.isStopped()) return;
       const careful = head.number - CAREFUL_BLOCKS;
       if (tip.number + 1 < careful) {
-        const addresses = [...watched.addresses(where)];
-        await inRanges(addresses, tip.number + 1, careful, (entries, last) => ledger.append([last], entries));
-      } else if (!(await takeNext(tip.hash, tip.number + 1, head))) return;
+        const addresses = [...this.#watched.addresses(this.#chain.where)];
+        await this.#inRanges(addresses, tip.number + 1, careful, (entries, last) =>
+          this.ledger.append([last], entries),
+        );
+      } else if (!(await this.#takeNext(tip.hash, tip.number + 1, head))) return;
     }
   }
 
   /** Goes back to the newest block of ours that the chain still has. Whatever is above it, it has not. */
-  async function leaveOrphans(): Promise<void> {
-    const blocks = ledger.blocks();
+  async #leaveOrphans(): Promise<void> {
+    const blocks = this.ledger.blocks();
     let [low, high] = [0, blocks.length];
     // Mostly it is the tip.
-    if (high > 0 && (await isCanonical(blocks.at(-1)!))) return;
+    if (high > 0 && (await this.#isCanonical(blocks.at(-1)!))) return;
     high -= 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (await isCanonical(blocks[middle]!)) low = middle + 1;
+      if (await this.#isCanonical(blocks[middle]!)) low = middle + 1;
       else high = middle;
     }
     const ancestor = blocks[low - 1]?.number ?? -1;
-    log.warn({ from: blocks.at(-1)?.number, to: ancestor }, "the chain was reorganised");
-    ledger.rollbackTo(ancestor);
-    if (ancestor < 0) newcomers.all();
+    this.#log.warn({ from: blocks.at(-1)?.number, to: ancestor }, "the chain was reorganised");
+    this.ledger.rollbackTo(ancestor);
+    if (ancestor < 0) this.#newcomers.all();
   }
 
-  async function isCanonical(block: { readonly number: number; readonly hash: string }): Promise<boolean> {
-    return (await chain.header(block.number))?.hash === block.hash;
+  async #isCanonical(block: { readonly number: number; readonly hash: string }): Promise<boolean> {
+    return (await this.#chain.chain.header(block.number))?.hash === block.hash;
   }
 
   /** False when the block does not follow the tip: the next pass goes back first. */
-  async function takeNext(tipHash: string, number: number, head: Header): Promise<boolean> {
-    const header = number === head.number ? head : await chain.header(number);
+  async #takeNext(tipHash: string, number: number, head: Header): Promise<boolean> {
+    const header = number === head.number ? head : await this.#chain.chain.header(number);
     if (header?.parentHash !== tipHash) return false;
-    await take(header);
+    await this.#take(header);
     return true;
   }
 
-  async function take(header: Header): Promise<void> {
-    const logs = watched.size === 0 ? [] : await ask(ofBlocks, { blockHash: header.hash });
-    ledger.append([header], entriesOf(logs, new Map([[header.number, header]])));
+  async #take(header: Header): Promise<void> {
+    const logs = this.#watched.size === 0 ? [] : await this.#ask(this.#ofBlocks, { blockHash: header.hash });
+    this.ledger.append([header], this.#entriesOf(logs, new Map([[header.number, header]])));
   }
 
   /** Of addresses that are new here: what blocks say of them which were taken without knowing them. */
-  async function welcome(): Promise<void> {
-    const fresh = newcomers.take();
+  async #welcome(): Promise<void> {
+    const fresh = this.#newcomers.take();
     if (fresh.length === 0) return;
     try {
-      await lookBack(fresh);
+      await this.#lookBack(fresh);
     } catch (error) {
-      newcomers.giveBack(fresh);
+      this.#newcomers.giveBack(fresh);
       throw error;
     }
   }
 
-  async function lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
-    const addresses = fresh.flatMap(({ keys }) => keys.filter((one) => one.where === where));
+  async #lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
+    const addresses = fresh.flatMap(({ keys }) => keys.filter((one) => one.where === this.#chain.where));
     const keys = [...new Set(addresses.map(({ key }) => key))];
-    const tip = ledger.tip()!.number;
-    const since = await firstBlockOf(fresh, tip);
+    const tip = this.ledger.tip()!.number;
+    const since = await this.#firstBlockOf(fresh, tip);
     const near = Math.max(since, tip - NEAR_BLOCKS + 1);
-    await inRanges(keys, since, near - 1, (entries) => ledger.insert(entries));
+    await this.#inRanges(keys, since, near - 1, (entries) => this.ledger.insert(entries));
     for (let number = near; number <= tip; number++) {
-      const block = ledger.blockAt(number) ?? (await chain.header(number));
+      const block = this.ledger.blockAt(number) ?? (await this.#chain.chain.header(number));
       if (block === undefined) throw new ChainUnreachable("the node lost a block");
-      const logs = await ask(ofBlocks, { blockHash: block.hash as Header["hash"] });
-      ledger.insert(entriesOf(logs, new Map([[number, block]])));
+      const logs = await this.#ask(this.#ofBlocks, { blockHash: block.hash as Header["hash"] });
+      this.ledger.insert(this.#entriesOf(logs, new Map([[number, block]])));
     }
   }
 
-  async function firstBlockOf(fresh: readonly WatchedRequest[], tip: number): Promise<number> {
+  async #firstBlockOf(fresh: readonly WatchedRequest[], tip: number): Promise<number> {
     let first = Infinity;
     let madeAt = Infinity;
     for (const request of fresh) {
-      const since = request.since[name];
+      const since = request.since[this.name];
       if (since === undefined) madeAt = Math.min(madeAt, request.madeAt);
       else first = Math.min(first, since);
     }
-    return madeAt === Infinity ? first : Math.min(first, await blockBefore(madeAt - CLOCKS_SECS, tip));
+    return madeAt === Infinity ? first : Math.min(first, await this.#blockBefore(madeAt - CLOCKS_SECS, tip));
   }
 
   /** The newest block that is not younger. */
-  async function blockBefore(timestamp: number, tip: number): Promise<number> {
+  async #blockBefore(timestamp: number, tip: number): Promise<number> {
     let [low, high] = [0, tip];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const header = await chain.header(middle);
+      const header = await this.#chain.chain.header(middle);
       if (header === undefined) throw new ChainUnreachable("the node lost a block");
       if (header.timestamp <= timestamp) low = middle;
       else high = middle - 1;
@@ -155,56 +181,56 @@ export function createChainFollower(
   }
 
   /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
-  async function inRanges(
+  async #inRanges(
     addresses: readonly string[],
     from: number,
     to: number,
     use: (entries: readonly Entry[], last: Header) => void,
   ): Promise<void> {
-    for (let next = from; next <= to && !passing.isStopped();) {
-      const last = Math.min(next + rangeBlocks - 1, to);
+    for (let next = from; next <= to && !this.passing.isStopped();) {
+      const last = Math.min(next + this.#rangeBlocks - 1, to);
       try {
-        await readRange(addresses, next, last, use);
-        rangeBlocks = Math.min(rangeBlocks * 2, RANGE_BLOCKS);
+        await this.#readRange(addresses, next, last, use);
+        this.#rangeBlocks = Math.min(this.#rangeBlocks * 2, RANGE_BLOCKS);
         next = last + 1;
       } catch (error) {
-        if (rangeBlocks === 1) throw error;
-        rangeBlocks >>= 1;
+        if (this.#rangeBlocks === 1) throw error;
+        this.#rangeBlocks >>= 1;
         if (error instanceof ChainUnreachable) throw error;
       }
     }
   }
 
-  async function readRange(
+  async #readRange(
     addresses: readonly string[],
     fromBlock: number,
     toBlock: number,
     use: (entries: readonly Entry[], last: Header) => void,
   ): Promise<void> {
-    const last = await chain.header(toBlock);
+    const last = await this.#chain.chain.header(toBlock);
     if (last === undefined) throw new ChainUnreachable("the node lost a block");
-    const logs = await ask(saidOf(contracts, addresses), { fromBlock, toBlock });
+    const logs = await this.#ask(saidOf(this.#chain.contracts, addresses), { fromBlock, toBlock });
     const headers = new Map([[toBlock, last]]);
-    const numbers = new Set(entriesOf(logs, undefined).map(({ block }) => block.number));
+    const numbers = new Set(this.#entriesOf(logs, undefined).map(({ block }) => block.number));
     numbers.delete(toBlock);
     const missing = [...numbers];
     while (missing.length > 0) {
       for (const header of await Promise.all(
-        missing.splice(0, HEADERS_AT_ONCE).map((number) => chain.header(number)),
+        missing.splice(0, HEADERS_AT_ONCE).map((number) => this.#chain.chain.header(number)),
       )) {
         if (header === undefined) throw new ChainUnreachable("the node lost a block");
         headers.set(header.number, header);
       }
     }
     // Nothing may have moved while the range was read in several answers.
-    if (!(await isCanonical(last))) throw new ChainUnreachable("the chain moved while it was read");
-    use(entriesOf(logs, headers), last);
+    if (!(await this.#isCanonical(last))) throw new ChainUnreachable("the chain moved while it was read");
+    use(this.#entriesOf(logs, headers), last);
   }
 
-  async function ask(questions: readonly LogQuestion[], range: LogRange): Promise<RawLog[]> {
+  async #ask(questions: readonly LogQuestion[], range: LogRange): Promise<RawLog[]> {
     const found = new Map<string, RawLog>();
     for (const { address, topics } of questions)
-      for (const one of await chain.logs(address, range, topics))
+      for (const one of await this.#chain.chain.logs(address, range, topics))
         found.set(`${String(one.blockNumber)} ${String(one.logIndex)}`, one);
     return [...found.values()].sort(
       (one, other) => one.blockNumber - other.blockNumber || one.logIndex - other.logIndex,
@@ -212,17 +238,17 @@ export function createChainFollower(
   }
 
   /** Those that concern somebody, of blocks with these headers. Without headers only to learn which are needed. */
-  function entriesOf(
+  #entriesOf(
     logs: readonly RawLog[],
     headers:
       | ReadonlyMap<number, { readonly number: number; readonly hash: string; readonly timestamp: number }>
       | undefined,
   ): Entry[] {
-    const read = createReader(contracts);
+    const read = createReader(this.#chain.contracts);
     return logs.flatMap((one) => {
       const { blockNumber: number, blockHash: hash, txHash: tx, logIndex } = one;
       const events = read(one).filter((event) =>
-        keysOf(event).some((key) => watched.keeps(where, key, event)),
+        keysOf(event).some((key) => this.#watched.keeps(this.#chain.where, key, event)),
       );
       const block = headers === undefined ? { number, hash, timestamp: 0 } : headers.get(number);
       if (block?.hash !== hash && (events.length > 0 || block !== undefined))
@@ -230,12 +256,4 @@ export function createChainFollower(
       return block === undefined ? [] : events.map((event, part) => ({ block, tx, logIndex, part, event }));
     });
   }
-
-  const passing = createPassing(pass, pollIntervalMs, (error) => {
-    isRightChain = false;
-    if (error instanceof ChainUnreachable)
-      log.warn({ reason: error.message }, "watching waits for the chain");
-    else log.error({ err: error }, "watching failed");
-  });
-  return { name, ledger, isWaiting: newcomers.isWaiting, ...passing };
 }

@@ -27,8 +27,6 @@ interface Kept {
   readonly keys: Set<Key>;
 }
 
-export type Ledger = ReturnType<typeof createLedger>;
-
 /** Without events only the newest blocks are kept: a fork goes further back than that next to never. */
 const KEPT_BLOCKS = 256;
 
@@ -40,117 +38,146 @@ export interface LedgerOptions {
   readonly onChange: (keys: ReadonlySet<Key>) => void;
 }
 
-export function createLedger({ confirmations, isKept, onChange }: LedgerOptions) {
+export class Ledger {
+  readonly #options: LedgerOptions;
   /** Rising by number. The last one is the tip. */
-  const blocks: Kept[] = [];
-  const byKey = new Map<Key, Entry[]>();
-  let appends = 0;
+  readonly #blocks: Kept[] = [];
+  readonly #byKey = new Map<Key, Entry[]>();
+  #appends = 0;
 
-  const tip = (): Block | undefined => blocks.at(-1)?.block;
-  const finalUpTo = (tipNumber: number): number => tipNumber - confirmations + 1;
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  tip(): Block | undefined {
+    return this.#blocks.at(-1)?.block;
+  }
+
+  /** The next blocks, with what they say. The caller has checked that they follow. */
+  append(next: readonly Block[], entries: readonly Entry[]): void {
+    const before = this.tip()?.number;
+    const changed = new Set<Key>();
+    for (const block of next) this.#keptAt(block);
+    for (const entry of entries) this.#file(entry, changed);
+    // What was not final yet is one block deeper now, or is final.
+    const from = before === undefined ? 0 : this.#placeOf(this.#finalUpTo(before) + 1);
+    for (const { keys } of this.#blocks.slice(from)) for (const key of keys) changed.add(key);
+    this.#prune();
+    this.#tell(changed);
+  }
+
+  /** What blocks at or below the tip say of addresses that are new here. What is known already changes nothing. */
+  insert(entries: readonly Entry[]): void {
+    const changed = new Set<Key>();
+    for (const entry of entries) this.#file(entry, changed);
+    this.#tell(changed);
+  }
+
+  /** Kept blocks, rising: to find where the chain left us. */
+  blocks(): readonly Block[] {
+    return this.#blocks.map(({ block }) => block);
+  }
+
+  /** When it is kept; the newest always are. */
+  blockAt(number: number): Block | undefined {
+    const block = this.#blocks[this.#placeOf(number)]?.block;
+    return block?.number === number ? block : undefined;
+  }
+
+  /** Forgets every block above; all of them below the first kept one. */
+  rollbackTo(number: number): void {
+    const changed = new Set<Key>();
+    for (const { keys } of this.#blocks.splice(this.#placeOf(number + 1)))
+      for (const key of keys) changed.add(key);
+    for (const key of changed) {
+      const left = (this.#byKey.get(key) ?? NONE).filter(({ block }) => block.number <= number);
+      if (left.length === 0) this.#byKey.delete(key);
+      else this.#byKey.set(key, left);
+    }
+    this.#tell(changed);
+  }
+
+  /** Of an address that is watched no more. */
+  drop(key: Key): void {
+    for (const { block } of this.#byKey.get(key) ?? [])
+      this.#blocks[this.#placeOf(block.number)]?.keys.delete(key);
+    this.#byKey.delete(key);
+  }
+
+  /** In the chain's order. */
+  entriesOf(key: Key): readonly Entry[] {
+    return this.#byKey.get(key) ?? NONE;
+  }
+
+  /** Those that have entries. */
+  keys(): IterableIterator<Key> {
+    return this.#byKey.keys();
+  }
+
+  /** Of the newest block that is final; undefined before the first block. */
+  finalHeight(): number | undefined {
+    const newest = this.tip();
+    return newest && Math.max(0, this.#finalUpTo(newest.number));
+  }
+
+  isFinal({ number }: Block): boolean {
+    return number <= this.#finalUpTo(this.tip()?.number ?? 0);
+  }
+
+  confirmationsOf({ number }: Block): number {
+    return (this.tip()?.number ?? number) - number + 1;
+  }
+
+  #finalUpTo(tipNumber: number): number {
+    return tipNumber - this.#options.confirmations + 1;
+  }
 
   /** Place of the first kept block at or above a height. */
-  function placeOf(number: number): number {
+  #placeOf(number: number): number {
     let low = 0;
-    let high = blocks.length;
+    let high = this.#blocks.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (blocks[middle]!.block.number < number) low = middle + 1;
+      if (this.#blocks[middle]!.block.number < number) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  function keptAt(block: Block): Kept {
-    const place = placeOf(block.number);
-    const there = blocks[place];
+  #keptAt(block: Block): Kept {
+    const place = this.#placeOf(block.number);
+    const there = this.#blocks[place];
     if (there?.block.number === block.number) {
       if (there.block.hash !== block.hash) throw new ChainUnreachable("the node mixes two branches");
       return there;
     }
     const kept = { block, keys: new Set<Key>() };
-    blocks.splice(place, 0, kept);
+    this.#blocks.splice(place, 0, kept);
     return kept;
   }
 
-  function file(entry: Entry, changed: Set<Key>): void {
+  #file(entry: Entry, changed: Set<Key>): void {
     for (const key of keysOf(entry.event)) {
-      if (!isKept(key, entry.event)) continue;
-      const entries = byKey.get(key);
-      if (entries === undefined) byKey.set(key, [entry]);
+      if (!this.#options.isKept(key, entry.event)) continue;
+      const entries = this.#byKey.get(key);
+      if (entries === undefined) this.#byKey.set(key, [entry]);
       else if (!insert(entries, entry)) continue;
-      keptAt(entry.block).keys.add(key);
+      this.#keptAt(entry.block).keys.add(key);
       changed.add(key);
     }
   }
 
-  function prune(): void {
-    appends += 1;
-    if (appends % KEPT_BLOCKS !== 0) return;
-    const end = placeOf((tip()?.number ?? 0) - KEPT_BLOCKS);
-    const old = blocks.splice(0, end).filter(({ keys }) => keys.size > 0);
-    blocks.unshift(...old);
+  #prune(): void {
+    this.#appends += 1;
+    if (this.#appends % KEPT_BLOCKS !== 0) return;
+    const end = this.#placeOf((this.tip()?.number ?? 0) - KEPT_BLOCKS);
+    const old = this.#blocks.splice(0, end).filter(({ keys }) => keys.size > 0);
+    this.#blocks.unshift(...old);
   }
 
-  function tell(changed: ReadonlySet<Key>): void {
-    if (changed.size > 0) onChange(changed);
+  #tell(changed: ReadonlySet<Key>): void {
+    if (changed.size > 0) this.#options.onChange(changed);
   }
-
-  return {
-    tip,
-    /** The next blocks, with what they say. The caller has checked that they follow. */
-    append(next: readonly Block[], entries: readonly Entry[]): void {
-      const before = tip()?.number;
-      const changed = new Set<Key>();
-      for (const block of next) keptAt(block);
-      for (const entry of entries) file(entry, changed);
-      // What was not final yet is one block deeper now, or is final.
-      const from = before === undefined ? 0 : placeOf(finalUpTo(before) + 1);
-      for (const { keys } of blocks.slice(from)) for (const key of keys) changed.add(key);
-      prune();
-      tell(changed);
-    },
-    /** What blocks at or below the tip say of addresses that are new here. What is known already changes nothing. */
-    insert(entries: readonly Entry[]): void {
-      const changed = new Set<Key>();
-      for (const entry of entries) file(entry, changed);
-      tell(changed);
-    },
-    /** Kept blocks, rising: to find where the chain left us. */
-    blocks: (): readonly Block[] => blocks.map(({ block }) => block),
-    /** When it is kept; the newest always are. */
-    blockAt(number: number): Block | undefined {
-      const block = blocks[placeOf(number)]?.block;
-      return block?.number === number ? block : undefined;
-    },
-    /** Forgets every block above; all of them below the first kept one. */
-    rollbackTo(number: number): void {
-      const changed = new Set<Key>();
-      for (const { keys } of blocks.splice(placeOf(number + 1))) for (const key of keys) changed.add(key);
-      for (const key of changed) {
-        const left = (byKey.get(key) ?? NONE).filter(({ block }) => block.number <= number);
-        if (left.length === 0) byKey.delete(key);
-        else byKey.set(key, left);
-      }
-      tell(changed);
-    },
-    /** Of an address that is watched no more. */
-    drop(key: Key): void {
-      for (const { block } of byKey.get(key) ?? []) blocks[placeOf(block.number)]?.keys.delete(key);
-      byKey.delete(key);
-    },
-    /** In the chain's order. */
-    entriesOf: (key: Key): readonly Entry[] => byKey.get(key) ?? NONE,
-    /** Those that have entries. */
-    keys: (): IterableIterator<Key> => byKey.keys(),
-    /** Of the newest block that is final; undefined before the first block. */
-    finalHeight(): number | undefined {
-      const newest = tip();
-      return newest && Math.max(0, finalUpTo(newest.number));
-    },
-    isFinal: ({ number }: Block): boolean => number <= finalUpTo(tip()?.number ?? 0),
-    confirmationsOf: ({ number }: Block): number => (tip()?.number ?? number) - number + 1,
-  };
 }
 
 const NONE: readonly Entry[] = [];

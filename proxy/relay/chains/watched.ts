@@ -32,89 +32,98 @@ export interface Newcomers {
   all(): void;
 }
 
-export type Watched = ReturnType<typeof createWatched>;
-
-export function createWatched() {
-  const requests = new Map<string, WatchedRequest>();
+export class Watched {
+  readonly #requests = new Map<string, WatchedRequest>();
   /** Two users may ask for one address; nearly always it is one. */
-  const owners = new Map<Key, string | readonly string[]>();
-  const places: Record<Where, Set<Key>> = {
+  readonly #owners = new Map<Key, string | readonly string[]>();
+  readonly #places: Record<Where, Set<Key>> = {
     ...{ home: new Set(), source: new Set(), alt: new Set(), payee: new Set() },
   };
-  const readers = new Set<Map<string, WatchedRequest>>();
-  const ends = new Set<(key: Key) => void>();
+  readonly #readers = new Set<Map<string, WatchedRequest>>();
+  readonly #ends = new Set<(key: Key) => void>();
 
-  const ownersOf = (key: Key): readonly string[] => {
-    const found = owners.get(key);
+  get size() {
+    return this.#requests.size;
+  }
+
+  get(bridgeId: string): WatchedRequest | undefined {
+    return this.#requests.get(bridgeId);
+  }
+
+  /** Whether an event on a chain where addresses are `where` is kept under this key. */
+  keeps(where: Where, key: Key, { kind }: BridgeEvent): boolean {
+    if (kind === "moved") return this.#places[where].has(key);
+    if (kind === "credited") return this.#owners.has(key);
+    return this.#places.home.has(key) || this.#places.source.has(key) || this.#places.alt.has(key);
+  }
+
+  ownersOf(key: Key): readonly string[] {
+    const found = this.#owners.get(key);
     return found === undefined ? [] : typeof found === "string" ? [found] : found;
-  };
+  }
 
-  return {
-    get size() {
-      return requests.size;
-    },
-    get: (bridgeId: string): WatchedRequest | undefined => requests.get(bridgeId),
-    /** Whether an event on a chain where addresses are `where` is kept under this key. */
-    keeps(where: Where, key: Key, { kind }: BridgeEvent): boolean {
-      if (kind === "moved") return places[where].has(key);
-      if (kind === "credited") return owners.has(key);
-      return places.home.has(key) || places.source.has(key) || places.alt.has(key);
-    },
-    ownersOf,
-    /** Keys that are addresses there. */
-    addresses: (where: Where): ReadonlySet<Key> => places[where],
-    /** False when it is watched already. */
-    add(request: WatchedRequest): boolean {
-      if (requests.has(request.bridgeId)) return false;
-      requests.set(request.bridgeId, request);
-      for (const { key, where } of request.keys) {
-        const others = ownersOf(key);
-        owners.set(key, others.length === 0 ? request.bridgeId : [...others, request.bridgeId]);
-        places[where].add(key);
+  /** Keys that are addresses there. */
+  addresses(where: Where): ReadonlySet<Key> {
+    return this.#places[where];
+  }
+
+  /** False when it is watched already. */
+  add(request: WatchedRequest): boolean {
+    if (this.#requests.has(request.bridgeId)) return false;
+    this.#requests.set(request.bridgeId, request);
+    for (const { key, where } of request.keys) {
+      const others = this.ownersOf(key);
+      this.#owners.set(key, others.length === 0 ? request.bridgeId : [...others, request.bridgeId]);
+      this.#places[where].add(key);
+    }
+    for (const reader of this.#readers) reader.set(request.bridgeId, request);
+    return true;
+  }
+
+  remove(bridgeId: string): void {
+    const request = this.#requests.get(bridgeId);
+    if (request === undefined) return;
+    this.#requests.delete(bridgeId);
+    for (const reader of this.#readers) reader.delete(bridgeId);
+    for (const { key, where } of request.keys) {
+      const others = this.ownersOf(key).filter((one) => one !== bridgeId);
+      if (others.length > 0) {
+        this.#owners.set(key, others);
+        continue;
       }
-      for (const reader of readers) reader.set(request.bridgeId, request);
-      return true;
-    },
-    remove(bridgeId: string): void {
-      const request = requests.get(bridgeId);
-      if (request === undefined) return;
-      requests.delete(bridgeId);
-      for (const reader of readers) reader.delete(bridgeId);
-      for (const { key, where } of request.keys) {
-        const others = ownersOf(key).filter((one) => one !== bridgeId);
-        if (others.length > 0) {
-          owners.set(key, others);
-          continue;
-        }
-        owners.delete(key);
-        places[where].delete(key);
-        for (const onEnd of ends) onEnd(key);
-      }
-    },
-    /** Told of each key that nobody watches any more. */
-    onEnd(listener: (key: Key) => void): void {
-      ends.add(listener);
-    },
-    /** For one follower: everything that is open now is new to it. */
-    newcomers(): Newcomers {
-      const waiting = new Map(requests);
-      readers.add(waiting);
-      return {
-        take() {
-          const taken = [...waiting.values()];
-          waiting.clear();
-          return taken;
-        },
-        giveBack(taken) {
-          for (const request of taken)
-            if (requests.get(request.bridgeId) === request) waiting.set(request.bridgeId, request);
-        },
-        isWaiting: (bridgeId) => waiting.has(bridgeId),
-        all() {
-          for (const [id, request] of requests) waiting.set(id, request);
-        },
-      };
-    },
-    ids: (): IterableIterator<string> => requests.keys(),
-  };
+      this.#owners.delete(key);
+      this.#places[where].delete(key);
+      for (const onEnd of this.#ends) onEnd(key);
+    }
+  }
+
+  /** Told of each key that nobody watches any more. */
+  onEnd(listener: (key: Key) => void): void {
+    this.#ends.add(listener);
+  }
+
+  /** For one follower: everything that is open now is new to it. */
+  newcomers(): Newcomers {
+    const waiting = new Map(this.#requests);
+    this.#readers.add(waiting);
+    return {
+      take() {
+        const taken = [...waiting.values()];
+        waiting.clear();
+        return taken;
+      },
+      giveBack: (taken) => {
+        for (const request of taken)
+          if (this.#requests.get(request.bridgeId) === request) waiting.set(request.bridgeId, request);
+      },
+      isWaiting: (bridgeId) => waiting.has(bridgeId),
+      all: () => {
+        for (const [id, request] of this.#requests) waiting.set(id, request);
+      },
+    };
+  }
+
+  ids(): IterableIterator<string> {
+    return this.#requests.keys();
+  }
 }

@@ -15,6 +15,7 @@ import { paddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import type { Logger } from "../../base/logging.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { BurnDesk } from "../requests.ts";
+import type { SignedOutcome } from "../../base/store/relay.ts";
 import type { WatchingBook } from "../chain-book.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { FeeTable } from "./steps.ts";
@@ -57,115 +58,139 @@ interface Written {
   readonly block: HeldBlock;
 }
 
-export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
-  const { node, token, bounds, homeDomain, feePayer, book, logger } = parts;
-  const waiting = new Map<string, Held>();
-  const written = new Map<string, Written>();
-  const stopping = new AbortController();
-  let block: HeldBlock | undefined;
-  let running: Promise<void> | undefined;
-  let unfollow: (() => void) | undefined;
+class Desk implements OpenBurnDesk {
+  readonly #parts: BurnDeskParts;
+  readonly #waiting = new Map<string, Held>();
+  readonly #written = new Map<string, Written>();
+  readonly #stopping = new AbortController();
+  #block: HeldBlock | undefined;
+  #running: Promise<void> | undefined;
+  #unfollow: (() => void) | undefined;
 
-  const expected = ({ address }: BridgeRecord, way: Way): Omit<ExpectedBurn, "feePayer"> => ({
-    ...{ token, ...bounds, domain: homeDomain },
-    owner: parseAltchainAddress(way.depositKey),
-    recipient: paddedAddress(address),
-  });
-
-  /** What lies there and may be burned; undefined below the minimum. */
-  function heldBy(bridgeId: string): Held | undefined {
-    const record = book.recordOf(bridgeId);
-    const alt = book.factsOf(bridgeId)?.alt;
-    if (record?.way.kind !== "from-altchain" || alt === undefined || alt.balance < bounds.minimum)
-      return undefined;
-    return { burn: expected(record, record.way), amount: alt.balance };
+  constructor(parts: BurnDeskParts) {
+    this.#parts = parts;
   }
 
-  async function write(bridgeId: string, { burn, amount }: Held, block: HeldBlock): Promise<void> {
-    const terms = burnTerms(amount, bounds.feeCeiling, parts.fees());
+  async submit({ id }: BridgeRecord, transaction: Uint8Array): Promise<SignedOutcome> {
+    const held = this.#heldBy(id);
+    if (held === undefined) return "refused";
+    const encoded = Buffer.from(transaction).toString("base64");
+    try {
+      const signature = await sendTransaction(
+        this.#parts.node,
+        await payForBurn(encoded, held.burn, this.#parts.feePayer),
+      );
+      this.#parts.logger.info({ bridge: id, signature }, "a burn on the other blockchain is sent");
+      return "sent";
+    } catch (error) {
+      if (error instanceof AltchainRefusal) {
+        this.#parts.logger.warn(
+          { bridge: id, code: error.code },
+          "a burn was given back signed that is not the one asked for",
+        );
+        return "refused";
+      }
+      this.#parts.logger.warn({ bridge: id, err: error }, "the other blockchain did not take a burn");
+      // It may be that the chain has taken the block back, and would take no burn with it any more.
+      this.#block = undefined;
+      return "away";
+    }
+  }
+
+  start() {
+    this.#unfollow ??= this.#parts.book.onChange((bridgeId) => this.#look(bridgeId));
+    for (const id of this.#parts.book.active()) this.#look(id);
+    this.#running ??= this.#run();
+  }
+
+  async stop() {
+    this.#unfollow?.();
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  #expected({ address }: BridgeRecord, way: Way): Omit<ExpectedBurn, "feePayer"> {
+    return {
+      ...{ token: this.#parts.token, ...this.#parts.bounds, domain: this.#parts.homeDomain },
+      owner: parseAltchainAddress(way.depositKey),
+      recipient: paddedAddress(address),
+    };
+  }
+
+  /** What lies there and may be burned; undefined below the minimum. */
+  #heldBy(bridgeId: string): Held | undefined {
+    const record = this.#parts.book.recordOf(bridgeId);
+    const alt = this.#parts.book.factsOf(bridgeId)?.alt;
+    if (record?.way.kind !== "from-altchain" || alt === undefined || alt.balance < this.#parts.bounds.minimum)
+      return undefined;
+    return { burn: this.#expected(record, record.way), amount: alt.balance };
+  }
+
+  async #write(bridgeId: string, { burn, amount }: Held, block: HeldBlock): Promise<void> {
+    const terms = burnTerms(amount, this.#parts.bounds.feeCeiling, this.#parts.fees());
     if (terms === undefined) return;
     const { owner, recipient, domain } = burn;
     const transaction = await burnTransaction({
-      ...{ token, owner, amount, feePayer: feePayer.address, blockhash: block.blockhash },
+      ...{
+        token: this.#parts.token,
+        owner,
+        amount,
+        feePayer: this.#parts.feePayer.address,
+        blockhash: block.blockhash,
+      },
       ...{ domain, recipient, maxFee: terms.maxFee, finality: terms.finality },
     });
     const sign = { transaction, expiresAfterSlot: Number(block.lastValidBlockHeight) };
-    written.set(bridgeId, { amount, block });
-    book.remark(bridgeId, { sign });
+    this.#written.set(bridgeId, { amount, block });
+    this.#parts.book.remark(bridgeId, { sign });
   }
 
   /** By the book's news alone, so that what lies still costs a pass nothing, however many requests are open. */
-  function look(bridgeId: string): void {
-    const held = heldBy(bridgeId);
+  #look(bridgeId: string): void {
+    const held = this.#heldBy(bridgeId);
     if (held !== undefined) {
-      waiting.set(bridgeId, held);
+      this.#waiting.set(bridgeId, held);
       return;
     }
-    waiting.delete(bridgeId);
-    if (written.delete(bridgeId)) book.remark(bridgeId, { sign: undefined });
+    this.#waiting.delete(bridgeId);
+    if (this.#written.delete(bridgeId)) this.#parts.book.remark(bridgeId, { sign: undefined });
   }
 
   /**
    * Slots are never fewer than the blocks in which a transaction can land, so one that is young by them is good. The
    * chain is asked no more often than that: a burn may wait for its device for weeks.
    */
-  async function goodBlock(slot: number): Promise<HeldBlock> {
-    const isGood = block !== undefined && slot >= block.slot && slot - block.slot < LIFETIME - LEAST_LEFT;
-    return isGood ? block! : (block = { ...(await recentBlock(node)), slot });
+  async #goodBlock(slot: number): Promise<HeldBlock> {
+    const isGood =
+      this.#block !== undefined &&
+      slot >= this.#block.slot &&
+      slot - this.#block.slot < LIFETIME - LEAST_LEFT;
+    return isGood ? this.#block! : (this.#block = { ...(await recentBlock(this.#parts.node)), slot });
   }
 
   /** All that waits for a signature, however many they are, with one block. */
-  async function pass(): Promise<void> {
-    const tip = book.tipOf(CHAIN);
-    if (waiting.size === 0 || tip === undefined) return;
-    const good = await goodBlock(tip.number);
-    for (const [id, held] of [...waiting]) {
-      const before = written.get(id);
-      if (before?.amount !== held.amount || before.block !== good) await write(id, held, good);
+  async #pass(): Promise<void> {
+    const tip = this.#parts.book.tipOf(CHAIN);
+    if (this.#waiting.size === 0 || tip === undefined) return;
+    const good = await this.#goodBlock(tip.number);
+    for (const [id, held] of [...this.#waiting]) {
+      const before = this.#written.get(id);
+      if (before?.amount !== held.amount || before.block !== good) await this.#write(id, held, good);
     }
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await pass().catch((error: unknown) =>
-        logger.warn({ err: error }, "burns on the other blockchain could not be prepared"),
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#pass().catch((error: unknown) =>
+        this.#parts.logger.warn({ err: error }, "burns on the other blockchain could not be prepared"),
       );
-      await sleep(parts.pollIntervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(this.#parts.pollIntervalMs, undefined, { signal: this.#stopping.signal }).catch(
+        () => undefined,
+      );
     }
   }
+}
 
-  return {
-    async submit({ id }, transaction) {
-      const held = heldBy(id);
-      if (held === undefined) return "refused";
-      const encoded = Buffer.from(transaction).toString("base64");
-      try {
-        const signature = await sendTransaction(node, await payForBurn(encoded, held.burn, feePayer));
-        logger.info({ bridge: id, signature }, "a burn on the other blockchain is sent");
-        return "sent";
-      } catch (error) {
-        if (error instanceof AltchainRefusal) {
-          logger.warn(
-            { bridge: id, code: error.code },
-            "a burn was given back signed that is not the one asked for",
-          );
-          return "refused";
-        }
-        logger.warn({ bridge: id, err: error }, "the other blockchain did not take a burn");
-        // It may be that the chain has taken the block back, and would take no burn with it any more.
-        block = undefined;
-        return "away";
-      }
-    },
-    start() {
-      unfollow ??= book.onChange(look);
-      for (const id of book.active()) look(id);
-      running ??= run();
-    },
-    async stop() {
-      unfollow?.();
-      stopping.abort();
-      await running;
-    },
-  };
+export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
+  return new Desk(parts);
 }

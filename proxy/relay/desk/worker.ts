@@ -13,7 +13,7 @@ import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
 import { Live } from "./live.ts";
 import { waitsOf } from "./reasons.ts";
-import type { Step } from "./steps.ts";
+import type { Step, Snapshot } from "./steps.ts";
 import type { SweepParts } from "./sweeps.ts";
 import { createSnapshot, type ServedChain, type SnapshotParts } from "./snapshot.ts";
 
@@ -32,91 +32,95 @@ export interface WorkerParts
   readonly logger: Logger;
 }
 
-export type Worker = ReturnType<typeof createWorker>;
+export class Worker {
+  readonly #parts: WorkerParts;
+  readonly #live: Live;
+  readonly #snapshot: Snapshot;
+  /** Said by every relay, whoever acts. What has nothing to wait for any more has no reason either. */
+  readonly #explained = new Set<string>();
+  readonly errands: Errands;
+  readonly #lines: { wake(): void; stop(): Promise<void> }[];
+  #timer: NodeJS.Timeout | undefined;
+  #unfollow: (() => void) | undefined;
 
-export function createWorker(parts: WorkerParts) {
-  const { book, home, far, hasLease, logger } = parts;
-  const refusals = new RefusalBackoff();
-  const live = new Live(book);
-  const snapshot = createSnapshot({
-    ...parts,
-    ...{ chains: [home, ...far], refusals, onAnswer: () => wake() },
-    onFault: (venue, error) =>
-      logger.warn({ venue, err: error }, "a venue does not answer; what needs it waits"),
-  });
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    const refusals = new RefusalBackoff();
+    this.#live = new Live(parts.book);
+    this.#snapshot = createSnapshot({
+      ...parts,
+      ...{ chains: [parts.home, ...parts.far], refusals, onAnswer: () => this.#wake() },
+      onFault: (venue, error) =>
+        this.#parts.logger.warn({ venue, err: error }, "a venue does not answer; what needs it waits"),
+    });
+    this.errands = createHomeLine({
+      ...parts,
+      ...{ contracts: parts.home.contracts, refusals },
+      steps: () => this.#stepsOn(HOME_CHAIN),
+    });
+    this.#lines = parts.far.map(({ name, contracts, sender }) =>
+      createFarLine({
+        ...{ name, contracts, sender, hasLease: this.#parts.hasLease, refusals },
+        steps: () => this.#stepsOn(name),
+        tip: () => this.#parts.book.tipOf(name)?.number,
+        logger: this.#parts.logger.child({ chain: name }),
+      }),
+    );
+  }
+
+  /** Of burns from one domain to another, as the attester asks now. */
+  attesterFees(source: number, destination: number) {
+    return this.#snapshot.feesOf(source, destination);
+  }
+
+  start(): void {
+    this.#unfollow = this.#parts.book.onChange((bridgeId) => {
+      this.#live.changed(bridgeId);
+      this.#wake();
+    });
+    for (const bridgeId of this.#parts.book.active()) this.#live.changed(bridgeId);
+    // For new blocks, in which nothing of ours need stand; what is done is decided by them alone.
+    this.#timer = setInterval(() => {
+      this.#explain();
+      this.#wake();
+    }, this.#parts.pollIntervalMs);
+    this.#wake();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#unfollow?.();
+    await Promise.all(this.#lines.map((line) => line.stop()));
+  }
 
   /** Where several requests are of one address, the first is the one that counts. */
-  function stepsOn(chain: string): readonly Step[] {
+  #stepsOn(chain: string): readonly Step[] {
     const steps = new Map<string, Step>();
-    for (const id of live.ids()) {
-      const record = book.recordOf(id);
-      const facts = book.factsOf(id);
+    for (const id of this.#live.ids()) {
+      const record = this.#parts.book.recordOf(id);
+      const facts = this.#parts.book.factsOf(id);
       if (record === undefined || facts === undefined) continue;
-      for (const step of planOf(record, facts, snapshot))
+      for (const step of planOf(record, facts, this.#snapshot))
         if (step.chain === chain && !steps.has(step.key)) steps.set(step.key, step);
     }
     return [...steps.values()];
   }
 
-  /** Said by every relay, whoever acts. What has nothing to wait for any more has no reason either. */
-  const explained = new Set<string>();
-  function explain(): void {
-    const ids = new Set(live.ids());
-    for (const id of new Set([...ids, ...explained])) {
-      const record = book.recordOf(id);
-      const facts = book.factsOf(id);
+  #explain(): void {
+    const ids = new Set(this.#live.ids());
+    for (const id of new Set([...ids, ...this.#explained])) {
+      const record = this.#parts.book.recordOf(id);
+      const facts = this.#parts.book.factsOf(id);
       if (record === undefined || facts === undefined) continue;
-      book.remark(id, { waits: ids.has(id) ? waitsOf(record, facts, snapshot) : {} });
+      this.#parts.book.remark(id, { waits: ids.has(id) ? waitsOf(record, facts, this.#snapshot) : {} });
     }
-    explained.clear();
-    for (const id of ids) explained.add(id);
+    this.#explained.clear();
+    for (const id of ids) this.#explained.add(id);
   }
 
-  const errands: Errands = createHomeLine({
-    ...parts,
-    ...{ contracts: home.contracts, refusals },
-    steps: () => stepsOn(HOME_CHAIN),
-  });
-  const lines = far.map(({ name, contracts, sender }) =>
-    createFarLine({
-      ...{ name, contracts, sender, hasLease, refusals },
-      steps: () => stepsOn(name),
-      tip: () => book.tipOf(name)?.number,
-      logger: logger.child({ chain: name }),
-    }),
-  );
-
-  let timer: NodeJS.Timeout | undefined;
-  let unfollow: (() => void) | undefined;
-
-  function wake(): void {
-    if (!hasLease()) return;
-    parts.wakeHome();
-    for (const line of lines) line.wake();
+  #wake(): void {
+    if (!this.#parts.hasLease()) return;
+    this.#parts.wakeHome();
+    for (const line of this.#lines) line.wake();
   }
-
-  return {
-    /** Steps on the pool's chain. */
-    errands,
-    /** Of burns from one domain to another, as the attester asks now. */
-    attesterFees: (source: number, destination: number) => snapshot.feesOf(source, destination),
-    start(): void {
-      unfollow = book.onChange((bridgeId) => {
-        live.changed(bridgeId);
-        wake();
-      });
-      for (const bridgeId of book.active()) live.changed(bridgeId);
-      // For new blocks, in which nothing of ours need stand; what is done is decided by them alone.
-      timer = setInterval(() => {
-        explain();
-        wake();
-      }, parts.pollIntervalMs);
-      wake();
-    },
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      unfollow?.();
-      await Promise.all(lines.map((line) => line.stop()));
-    },
-  };
 }

@@ -101,19 +101,23 @@ export function traceDeposits(facts: Facts, direction: "in" | "out"): readonly D
       const delivery: ProgressTransaction = { chain: place.chain, hash: entry.hash, what: "delivery" };
       return { ...end, transactions: [delivery, ...end.transactions] };
     }
-    const { arrival, credit, failure, to } = message;
-    if (arrival === undefined || facts.places.some(({ chain }) => chain === to)) return onTheWay;
-    const delivery: ProgressTransaction = { chain: to, hash: arrival.hash, what: "delivery" };
-    const delivered = { ...onTheWay, transactions: [delivery] };
-    if (credit === undefined) return { ...delivered, state: "completed", inside: undefined };
-    if (credit !== "awaited") {
-      const credited: ProgressTransaction = { chain: to, hash: credit.hash, what: "credit" };
-      // The exchange's chain credits in the delivery itself; its hash is not said twice.
-      const steps = credit.hash === arrival.hash ? [credited] : [delivery, credited];
-      return { ...delivered, state: "completed", inside: undefined, transactions: steps };
-    }
-    return failure === undefined ? delivered : { ...delivered, state: "failed" };
+    return facts.places.some(({ chain }) => chain === message.to) ? onTheWay : endAbroad(message, onTheWay);
   }
+}
+
+/** Of a message to a chain where this request has no place. */
+function endAbroad({ arrival, credit, failure, to }: Message, onTheWay: End): End {
+  if (arrival === undefined) return onTheWay;
+  const delivery: ProgressTransaction = { chain: to, hash: arrival.hash, what: "delivery" };
+  const delivered = { ...onTheWay, transactions: [delivery] };
+  if (credit === undefined) return { ...delivered, state: "completed", inside: undefined };
+  if (credit !== "awaited") {
+    const credited: ProgressTransaction = { chain: to, hash: credit.hash, what: "credit" };
+    // The exchange's chain credits in the delivery itself; its hash is not said twice.
+    const steps = credit.hash === arrival.hash ? [credited] : [delivery, credited];
+    return { ...delivered, state: "completed", inside: undefined, transactions: steps };
+  }
+  return failure === undefined ? delivered : { ...delivered, state: "failed" };
 }
 
 /** A message that has sent its money to one of our places is the money there. */

@@ -1,8 +1,8 @@
 // An index of so many leaves in a process of its own, so that what it holds and how long a start takes is its alone.
 import type { Chain } from "../../../proxy/base/chain/provider.ts";
-import { createPool } from "../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../proxy/base/chain/pool.ts";
 import { createLogger } from "../../../proxy/base/logging.ts";
-import { createIndexer, type Indexer } from "../../../proxy/api/merkle/indexer.ts";
+import { Indexer } from "../../../proxy/api/merkle/indexer.ts";
 import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import type { LoggedEvent } from "../../../proxy/base/store/chain-data.ts";
@@ -47,9 +47,9 @@ answer(async (question: TreeQuestion): Promise<TreeAnswer> => {
       return done(performance.now() - began, question.leaves);
     case "start": {
       const data = openChainDataStore(openDatabase(question.folder));
-      const pool = createPool(SILENT, `0x${"aa".repeat(20)}` as Address);
+      const pool = new Pool(SILENT, `0x${"aa".repeat(20)}` as Address);
       const options = { deploymentBlock: 0, pollIntervalMs: 60_000 };
-      indexer = createIndexer(SILENT, pool, data, createLogger("silent"), options);
+      indexer = new Indexer(SILENT, pool, data, createLogger("silent"), options);
       await indexer.start();
       return done(performance.now() - began, indexer.tree.leafCount);
     }

@@ -22,13 +22,7 @@ import type {
   Ticket,
 } from "../../api/transactions.ts";
 import { streamEvents, type EventsOptions, type StreamTiming } from "./events.ts";
-import {
-  createTransport,
-  type Call,
-  type CallOptions,
-  type Delivery,
-  type TransportOptions,
-} from "./http.ts";
+import { Transport, type Call, type CallOptions, type Delivery, type TransportOptions } from "./http.ts";
 import { exchangeSession } from "./exchange.ts";
 import { checkOptions, clientOptions, type Lists } from "../base/options.ts";
 import { credentialSource, type Credential } from "./session.ts";
@@ -113,7 +107,7 @@ export interface Client {
 /** Throws OPTIONS_INVALID. */
 export function createClient(options: ClientOptions): Client {
   checkOptions(clientOptions satisfies Lists<ClientOptions>, options, "createClient");
-  const transport = createTransport({
+  const transport = new Transport({
     ...options,
     credential: credentialSource(options.credential, options.providerMs),
   });

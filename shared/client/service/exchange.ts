@@ -4,7 +4,7 @@
  */
 import type { ExchangeRequest, SessionResponse } from "../../api/credentials.ts";
 import { ENDPOINTS } from "../../api/endpoints.ts";
-import { createTransport, type CallOptions, type TransportOptions } from "./http.ts";
+import { Transport, type CallOptions, type TransportOptions } from "./http.ts";
 import { checkOptions, identityProviderOptions, type Lists } from "../base/options.ts";
 import { readBaseUrl } from "../base/reaching.ts";
 import { withoutSession, type SessionProvider } from "./session.ts";
@@ -26,7 +26,7 @@ export function exchangeSession(
   request: ExchangeRequest,
   options: CallOptions = {},
 ): Promise<SessionResponse> {
-  const transport = createTransport({ ...service, credential: withoutSession() });
+  const transport = new Transport({ ...service, credential: withoutSession() });
   return transport.call(ENDPOINTS.sessionExchange, { ...options, body: request });
 }
 

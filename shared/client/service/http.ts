@@ -49,21 +49,53 @@ export interface TransportOptions {
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-export type Transport = ReturnType<typeof createTransport>;
-
-export function createTransport(options: TransportOptions) {
-  const { credential } = options;
-  const baseUrl = readBaseUrl(options.baseUrl, "baseUrl");
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly baseUrl: string;
+  readonly credential: CredentialSource;
   // Async, so that what a fetch of the application's own throws at once is a failed request like any other.
-  const send: typeof fetch = async (input, init) => (options.fetch ?? fetch)(input, init);
-  const tries = options.tries ?? 4;
-  const maxWaitMs = options.maxWaitMs ?? 60_000;
-  const answerMs = options.answerMs ?? 30_000;
-  const wait = options.wait ?? delay;
+  readonly fetch: typeof globalThis.fetch;
+  readonly #tries: number;
+  readonly #maxWaitMs: number;
+  readonly answerMs: number;
+  readonly #wait: (ms: number, signal?: AbortSignal) => Promise<void>;
 
-  async function exchange(endpoint: Endpoint, call: Call, token: string | undefined): Promise<unknown> {
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.credential = options.credential;
+    this.baseUrl = readBaseUrl(options.baseUrl, "baseUrl");
+    this.fetch = async (input, init) => (this.#options.fetch ?? globalThis.fetch)(input, init);
+    this.#tries = options.tries ?? 4;
+    this.#maxWaitMs = options.maxWaitMs ?? 60_000;
+    this.answerMs = options.answerMs ?? 30_000;
+    this.#wait = options.wait ?? delay;
+  }
+
+  /** For a stream that never opened: as for any GET. */
+  pauseAfter(error: unknown, attempt: number) {
+    return this.#pauseAfter(error, attempt, false);
+  }
+
+  async call<T>(endpoint: Endpoint, call: Call = {}): Promise<T> {
+    const { idempotencyKey, delivery, onlyAsks, signal } = call;
+    if (delivery !== undefined) Object.assign(delivery, { sent: false, isOpen: false });
+    const isKeyed = idempotencyKey !== undefined;
+    const isRepeatable = endpoint.method === "GET" || isKeyed || onlyAsks === true;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await this.#withSession(endpoint, call)) as T;
+      } catch (error) {
+        if (delivery !== undefined && !isNotTaken(error)) delivery.isOpen = true;
+        const pause = isRepeatable ? this.#pauseAfter(error, attempt, isKeyed) : undefined;
+        if (pause === undefined) throw error;
+        await this.#wait(pause, signal);
+      }
+    }
+  }
+
+  async #exchange(endpoint: Endpoint, call: Call, token: string | undefined): Promise<unknown> {
     const { packed, signal, delivery } = call;
-    const url = urlOf(baseUrl, endpoint.path, call);
+    const url = urlOf(this.baseUrl, endpoint.path, call);
     const body = call.body === undefined ? undefined : jsonOf(call.body, endpoint);
     signal?.throwIfAborted();
     if (delivery !== undefined && delivery.sent !== true) {
@@ -71,7 +103,7 @@ export function createTransport(options: TransportOptions) {
       signal?.throwIfAborted();
       delivery.sent = true;
     }
-    const patience = new Patience(answerMs, signal);
+    const patience = new Patience(this.answerMs, signal);
     const over = <T>(work: Promise<T>): Promise<T> => overNetwork(work, patience, endpoint.method, url);
     try {
       const init: RequestInit = {
@@ -81,7 +113,7 @@ export function createTransport(options: TransportOptions) {
           "API-Version": API_VERSION,
           ...(body === undefined ? {} : { "Content-Type": "application/json" }),
           ...(call.idempotencyKey === undefined ? {} : { "Idempotency-Key": call.idempotencyKey }),
-          ...credential.headers,
+          ...this.credential.headers,
           ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
         },
         // A redirect could carry the credential to another host.
@@ -89,7 +121,7 @@ export function createTransport(options: TransportOptions) {
         signal: patience.signal,
         ...(body === undefined ? {} : { body }),
       };
-      const response = await over(send(url, init));
+      const response = await over(this.fetch(url, init));
       patience.restart();
       if (packed !== undefined && response.ok) {
         const reading = boundedBody(response, packed.maxBytes, patience.signal, () => patience.restart());
@@ -107,51 +139,26 @@ export function createTransport(options: TransportOptions) {
   }
 
   /** One exchange; on SESSION_EXPIRED a second one with a new token, as the specification says, and no third. */
-  async function withSession(endpoint: Endpoint, call: Call): Promise<unknown> {
+  async #withSession(endpoint: Endpoint, call: Call): Promise<unknown> {
     for (let hasRenewed = false; ; hasRenewed = true) {
-      const token = await orAborted(credential.token(), call.signal);
+      const token = await orAborted(this.credential.token(), call.signal);
       try {
-        return await exchange(endpoint, call, token);
+        return await this.#exchange(endpoint, call, token);
       } catch (error) {
         const expired = hasCode(error, "SESSION_EXPIRED");
         // Not kept after the second one either: the next call asks the provider instead of failing with this token first.
-        if (!expired || !credential.expire(token) || hasRenewed) throw error;
+        if (!expired || !this.credential.expire(token) || hasRenewed) throw error;
       }
     }
   }
 
   /** How long to wait before what failed for the `attempt`th time is sent again; undefined: not again. */
-  function pauseAfter(error: unknown, attempt: number, isKeyed: boolean): number | undefined {
+  #pauseAfter(error: unknown, attempt: number, isKeyed: boolean): number | undefined {
     // Who keeps silent once does so again; only where money is at stake is it worth another look.
-    if (attempt >= tries || (isSilence(error) && !isKeyed)) return undefined;
+    if (attempt >= this.#tries || (isSilence(error) && !isKeyed)) return undefined;
     const pause = pauseBefore(error, attempt);
-    return pause !== undefined && pause <= maxWaitMs ? pause : undefined;
+    return pause !== undefined && pause <= this.#maxWaitMs ? pause : undefined;
   }
-
-  return {
-    baseUrl,
-    fetch: send,
-    credential,
-    answerMs,
-    /** For a stream that never opened: as for any GET. */
-    pauseAfter: (error: unknown, attempt: number) => pauseAfter(error, attempt, false),
-    async call<T>(endpoint: Endpoint, call: Call = {}): Promise<T> {
-      const { idempotencyKey, delivery, onlyAsks, signal } = call;
-      if (delivery !== undefined) Object.assign(delivery, { sent: false, isOpen: false });
-      const isKeyed = idempotencyKey !== undefined;
-      const isRepeatable = endpoint.method === "GET" || isKeyed || onlyAsks === true;
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return (await withSession(endpoint, call)) as T;
-        } catch (error) {
-          if (delivery !== undefined && !isNotTaken(error)) delivery.isOpen = true;
-          const pause = isRepeatable ? pauseAfter(error, attempt, isKeyed) : undefined;
-          if (pause === undefined) throw error;
-          await wait(pause, signal);
-        }
-      }
-    },
-  };
 }
 
 /** Ends an exchange when its caller leaves, and when the other side keeps silent for too long. */

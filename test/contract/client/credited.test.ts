@@ -1,9 +1,9 @@
 // A note that a contract's money was credited by: found from the service's stream and from the chain alone, and spent with a real proof.
 import assert from "node:assert/strict";
-import { createPool } from "../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../proxy/base/chain/pool.ts";
 import type { Chain, RawLog } from "../../../proxy/base/chain/provider.ts";
 import { frameOfLogged } from "../../../proxy/api/events/frames.ts";
-import { createExpansion } from "../../../proxy/api/merkle/expansion.ts";
+import { Expansion } from "../../../proxy/api/merkle/expansion.ts";
 import { EVENTS, type StreamEvent } from "../../../shared/api/data.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import type { Prover } from "../../../shared/client/index.ts";
@@ -41,7 +41,7 @@ describe("credited notes", function () {
       fromBlock: lone.block,
       toBlock: "latest",
     });
-    const expansion = createExpansion(createPool({ chainId: 1n } as Chain, lone.pool), () => undefined);
+    const expansion = new Expansion(new Pool({ chainId: 1n } as Chain, lone.pool), () => undefined);
     const raw = logs.map((log): RawLog => ({
       ...{ address: asAddress(log.address)!, topics: [...log.topics], data: log.data },
       ...{ blockNumber: log.blockNumber, blockHash: asBytes32(log.blockHash)! },

@@ -1,7 +1,7 @@
 // What the client writes for the pool is what the proxy's own encoder writes and what the pool's ABI reads back.
 import { Interface } from "ethers";
 import assert from "node:assert/strict";
-import { createPool } from "../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../proxy/base/chain/pool.ts";
 import { executeCall, outcomeOf } from "../../../shared/client/statements/execute-call.ts";
 import { prepareDeposit } from "../../../shared/client/statements/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
@@ -38,7 +38,7 @@ describe("execute as the client writes it", () => {
     const proof = parseSnarkjsProof(await standInProver.prove(statement, witness))!;
     const attestations = [signed("dd"), signed("aa"), signed("Cc")];
     const { hash, kind, deadline, signals, extBytes } = statement;
-    const theirs = createPool({ chainId: BigInt(CHAIN_ID) } as Parameters<typeof createPool>[0], POOL);
+    const theirs = new Pool({ chainId: BigInt(CHAIN_ID) } as ConstructorParameters<typeof Pool>[0], POOL);
     const expected = theirs.encodeExecute([
       {
         ...{ statement: hash, kind, deadline, signals, ext: extBytes, proof: compressProof(proof) },

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
-import { createHistory, type HistoryChunks } from "../../../proxy/api/events/history.ts";
+import { HistoryChunks } from "../../../proxy/api/events/history.ts";
 import { historyRoutes } from "../../../proxy/api/events/history.routes.ts";
-import { createHub, type Hub } from "../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../proxy/api/events/hub.ts";
 import { createLogger } from "../../../proxy/base/logging.ts";
 import type { IndexChange } from "../../../proxy/api/merkle/indexer.ts";
 import type { Tickets } from "../../../proxy/api/payments/tickets.ts";
@@ -77,8 +77,8 @@ export class HistoryStage {
       },
     };
     const options = { confirmations: CONFIRMATIONS, chunkOutputs };
-    stage.history = createHistory(indexer, data, createLogger("silent"), options);
-    stage.#hub = createHub(
+    stage.history = new HistoryChunks(indexer, data, createLogger("silent"), options);
+    stage.#hub = new Hub(
       indexer,
       data,
       { onChange: () => () => undefined, openOf: async () => [] } as unknown as Tickets,

@@ -16,13 +16,12 @@ describe("requests ahead of their answers", () => {
   const sockets: Socket[] = [];
 
   before(async () => {
-    const hub: Hub = {
+    const hub: Pick<Hub, "read"> = {
       read(_subscription, sink) {
         sinks.push(sink);
         sink.write(Buffer.from(EVENT));
         return { drained: () => undefined, left: () => undefined };
       },
-      close: () => undefined,
     };
     const openStream = async (): Promise<() => void> => {
       open += 1;

@@ -83,12 +83,11 @@ async function startScene(options: EdgeOptions = {}): Promise<Scene> {
 
 /** With streams that end at once. */
 function startWithStream(): Promise<Scene> {
-  const hub: Hub = {
+  const hub: Pick<Hub, "read"> = {
     read(_subscription, sink) {
       sink.end();
       return { drained: () => undefined, left: () => undefined };
     },
-    close: () => undefined,
   };
   return startScene({ handlers: eventsRoutes(hub, { openStream: async () => () => undefined }) });
 }

@@ -60,15 +60,9 @@ function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
         toOutside: async () => absent(),
         fromAltchain: async () => absent(),
       },
-      ...{ signed: async () => absent(), status: async () => absent(), statusOf: async () => absent() },
-      ...{
-        openOf: async () => [],
-        onChange: () => () => undefined,
-        info: () => BRIDGED,
-        health: () => Promise.resolve(OK),
-      },
+      ...{ signed: async () => absent(), status: async () => absent() },
     }),
     ...swapRoutes({ quote: async () => absent() }),
-    ...eventsRoutes({ read: () => absent(), close: () => undefined }, { openStream: () => absent() }),
+    ...eventsRoutes({ read: () => absent() }, { openStream: () => absent() }),
   };
 }

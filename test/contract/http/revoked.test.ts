@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { revokeSessions } from "../../../proxy/base/auth/registration.ts";
 import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
-import { createHub, type Hub } from "../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../proxy/api/events/hub.ts";
 import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import { CHAIN_ID, POOL, startEdge, type Edge } from "./edge.ts";
@@ -34,7 +34,7 @@ describe("a stream whose credential was revoked", () => {
       view: () => Promise.reject(new Error("there is no ticket")),
     };
     let now = Date.now;
-    hub = createHub(indexer, openChainDataStore(database), tickets, {
+    hub = new Hub(indexer, openChainDataStore(database), tickets, {
       chainId: CHAIN_ID,
       pool: POOL,
       checkEveryMs: 50,

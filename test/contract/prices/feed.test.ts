@@ -5,9 +5,9 @@ import { Contract, JsonRpcProvider } from "ethers";
 import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { createChain } from "../../../proxy/base/chain/provider.ts";
-import { createFees, type Fees } from "../../../proxy/api/fees/fee-rules.ts";
+import { Fees } from "../../../proxy/api/fees/fee-rules.ts";
 import { createLogger } from "../../../proxy/base/logging.ts";
-import { createPrices, type Prices } from "../../../proxy/base/prices/prices.ts";
+import { Prices } from "../../../proxy/base/prices/prices.ts";
 import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import type { Database } from "../../../proxy/base/store/lmdb/database.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
@@ -52,7 +52,7 @@ describe("prices: a feed contract", function () {
     const assets = [{ address: WETH, symbol: "WETH", decimals: 18 }] as const;
     const bounds = { least: dollars("500"), most: dollars("10000") };
     const setting = { asset: WETH, feed: at, heartbeatSecs: HEARTBEAT_SECS, ...bounds };
-    prices = createPrices({
+    prices = new Prices({
       prices: [setting],
       assets,
       chain: createChain(url, 31_337n),
@@ -60,7 +60,7 @@ describe("prices: a feed contract", function () {
       logger,
       now: Date.now,
     });
-    fees = createFees({
+    fees = new Fees({
       assets,
       serviceFee: { text: "clo1sink", sink: { owner: mustField(7n) } },
       feeSchedule: [

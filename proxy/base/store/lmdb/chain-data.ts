@@ -14,13 +14,16 @@ import {
   type Rejection,
   type StoredLeaf,
   type VoidLeaves,
+  type ChunkEntry,
+  type Position,
+  type Subtree,
 } from "../chain-data.ts";
 import { openChunks } from "./chain-chunks.ts";
-import { openChainRoots } from "./chain-roots.ts";
+import { ChainRoots } from "./chain-roots.ts";
 import { readLeaf, readRow, storeEvent, type Key, type LeafRow, type LogRow } from "./chain-rows.ts";
 import { openSubtrees } from "./chain-subtrees.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
-import { THOUGH_FULL, type Database } from "./database.ts";
+import { THOUGH_FULL, type Database, type Table } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** Beside the indexes, so that one that is built again does not hide what the old one saw. */
@@ -37,87 +40,307 @@ export function openChainDataStore(database: Database): ChainDataStore {
   return openChainDataStoreIn(database, servedIndex(database));
 }
 
-export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
-  const table = database.table(name);
-  const reorganisedOut = database.table<true, Bytes32>(REORGANISED_OUT);
-  const roots = openChainRoots(table);
-  const subtrees = openSubtrees(table);
-  const chunks = openChunks(table);
-  const get = (key: Key): unknown => table.get(key);
+class LmdbChainData implements ChainDataStore {
+  readonly #database: Database;
+  readonly #table: Table<unknown>;
+  readonly #reorganisedOut: Table<true, Bytes32>;
+  readonly #roots: ChainRoots;
+  readonly #subtrees: ReturnType<typeof openSubtrees>;
+  readonly #chunks: ReturnType<typeof openChunks>;
 
-  const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
-  const leafCount = (): number => (get(["leaf-count"]) as number | undefined) ?? 0;
+  constructor(database: Database, name: ChainTable) {
+    this.#database = database;
+    this.#table = database.table(name);
+    this.#reorganisedOut = database.table<true, Bytes32>(REORGANISED_OUT);
+    this.#roots = new ChainRoots(this.#table);
+    this.#subtrees = openSubtrees(this.#table);
+    this.#chunks = openChunks(this.#table);
+  }
 
-  function leaf(index: number): StoredLeaf | undefined {
-    const row = get(["leaf", index]) as LeafRow | undefined;
+  tip(): IndexedBlock | undefined {
+    return this.#get(["tip"]) as IndexedBlock | undefined;
+  }
+
+  blockAtOrBelow(number: number) {
+    for (const { value } of this.#table.getRange({
+      start: ["block", number],
+      end: ["block", -1],
+      reverse: true,
+      limit: 1,
+    })) {
+      return value as IndexedBlock;
+    }
+    return undefined;
+  }
+
+  async append(blocks: readonly IndexedBlock[], events: readonly LoggedEvent[]) {
+    const last = blocks.at(-1);
+    if (last === undefined) return;
+    const demand = { bytes: events.length * BYTES_OF_EVENT, thoughFull: true };
+    await this.#database.transaction(() => {
+      for (const block of blocks) this.#table.putSync(["block", block.number], block);
+      for (const event of events) this.#write(event);
+      this.#table.putSync(["tip"], last);
+      const oldest = last.number - KEPT_BLOCKS;
+      // A header with events is the answer to "is this id canonical", so it stays.
+      for (const key of this.#keys(["block", -1], ["block", oldest], 4 * KEPT_BLOCKS)) {
+        const number = key[1] as number;
+        if (!this.#hasKey(["log", number, -1, -1], ["log", number, LAST, LAST])) this.#table.removeSync(key);
+      }
+      for (const key of this.#keys(["orphan", -1], ["orphan", last.number - KEPT_ORPHANS], KEPT_BLOCKS))
+        this.#table.removeSync(key);
+    }, demand);
+  }
+
+  async rollbackTo(number: number) {
+    return this.#database.transaction(() => {
+      const doomed = [
+        ...this.#table.getRange({
+          start: ["log", LAST, LAST, LAST],
+          end: ["log", number, LAST, LAST],
+          reverse: true,
+        }),
+      ].map(({ key, value }) => readRow(key as Key, value as LogRow));
+      for (const event of doomed) this.#erase(event);
+      this.#chunks.removeAbove(number);
+      const restored = doomed.flatMap(({ event }) => (event.kind === "voided" ? indexesOf(event) : []));
+      for (const { key, value } of [
+        ...this.#table.getRange({ start: ["block", number + 1], end: ["block", LAST] }),
+      ]) {
+        const block = value as IndexedBlock;
+        // A branch may leave an earlier fork's stump: the lowest point is where a reader has to go back to.
+        const orphan: Key = ["orphan", block.number, prefixOf(block.hash)];
+        const known = this.#get(orphan) as number | undefined;
+        this.#table.putSync(orphan, Math.min(known ?? number, number));
+        this.#table.removeSync(key);
+      }
+      for (const { key, value } of [
+        ...this.#table.getRange({ start: ["orphan", number + 1], end: ["orphan", LAST] }),
+      ]) {
+        if ((value as number) > number) this.#table.putSync(key, number);
+      }
+      const newTip = this.blockAtOrBelow(number);
+      if (newTip === undefined) this.#table.removeSync(["tip"]);
+      else this.#table.putSync(["tip"], newTip);
+      const left = this.leafCount();
+      return restored.filter((index) => index < left);
+    }, THOUGH_FULL);
+  }
+
+  reorganisedOut() {
+    return [...this.#reorganisedOut.getKeys()];
+  }
+
+  async forgetReorganisedOut(statements: readonly Bytes32[]) {
+    await this.#database.transaction(() => {
+      for (const statement of statements) this.#reorganisedOut.removeSync(statement);
+    }, THOUGH_FULL);
+  }
+
+  async clear() {
+    await this.#database.transaction(() => {
+      for (const key of [...this.#table.getKeys()]) this.#table.removeSync(key);
+    });
+  }
+
+  eventsAfter(position: Position | undefined, limit: number) {
+    const start: Key =
+      position === undefined ? ["log", -1] : ["log", position.block, position.logIndex, position.part + 1];
+    return [...this.#table.getRange({ start, end: ["log", LAST, LAST, LAST], limit })].map(({ key, value }) =>
+      readRow(key as Key, value as LogRow),
+    );
+  }
+
+  eventAt({ block, logIndex, part }: Position) {
+    const key: Key = ["log", block, logIndex, part];
+    const row = this.#get(key) as LogRow | undefined;
+    return row === undefined ? undefined : readRow(key, row);
+  }
+
+  lastEventUpTo(
+    block: number,
+    kinds: readonly ("leaf" | "nullifier" | "root" | "voided" | "revoked" | "executed" | "rejected")[],
+  ) {
+    for (const { key, value } of this.#table.getRange({
+      start: ["log", block, LAST, LAST],
+      end: ["log", -1],
+      reverse: true,
+    })) {
+      const row = value as LogRow;
+      if (kinds.includes(row.e.k)) return readRow(key as Key, row);
+    }
+    return undefined;
+  }
+
+  forkPoint(block: number, hashPrefix: string) {
+    return this.#get(["orphan", block, hashPrefix]) as number | undefined;
+  }
+
+  leafCount(): number {
+    return (this.#get(["leaf-count"]) as number | undefined) ?? 0;
+  }
+
+  leaf(index: number): StoredLeaf | undefined {
+    const row = this.#get(["leaf", index]) as LeafRow | undefined;
     return row === undefined ? undefined : readLeaf(index, row);
   }
 
-  const headAt = (count: number): Bytes32 | undefined => (count === 0 ? ZERO_BYTES32 : leaf(count - 1)?.head);
+  leaves(from: number, to: number) {
+    return [...this.#table.getRange({ start: ["leaf", from], end: ["leaf", to] })].map(({ key, value }) =>
+      readLeaf((key as Key)[1] as number, value as LeafRow),
+    );
+  }
 
-  const voids = (): VoidLeaves[] =>
-    [...table.getRange({ start: ["void", -1], end: ["void", LAST] })].map(({ key, value }) => ({
+  headAt(count: number): Bytes32 | undefined {
+    return count === 0 ? ZERO_BYTES32 : this.leaf(count - 1)?.head;
+  }
+
+  subtree(place: number) {
+    return this.#subtrees.find(place);
+  }
+
+  async keepSubtrees(kept: readonly Subtree[]) {
+    const bytes = kept.reduce((sum, { nodes }) => sum + 2 * nodes.length, 0);
+    await this.#database.transaction(() => kept.forEach((one) => this.#subtrees.write(one)), { bytes });
+  }
+
+  chunks() {
+    return this.#chunks.entries();
+  }
+
+  chunk(number: number) {
+    return this.#chunks.find(number);
+  }
+
+  async keepChunk(chunk: Uint8Array, entry: ChunkEntry) {
+    const { number, end } = entry;
+    const keep = (): boolean => {
+      const ended = this.#get(["log", end.position.block, end.position.logIndex, end.position.part]) as
+        LogRow | undefined;
+      const isKept = (place: number): boolean => this.#get(["chunk-entry", place]) !== undefined;
+      const isNext = !isKept(number) && (number === 0 || isKept(number - 1));
+      if (!isNext || ended?.h !== end.blockHash) return false;
+      this.#chunks.write(chunk, entry);
+      return true;
+    };
+    return this.#database.transaction(keep, { bytes: 2 * chunk.length });
+  }
+
+  async dropChunks(number: number) {
+    await this.#database.transaction(() => this.#chunks.removeFrom(number), THOUGH_FULL);
+  }
+
+  spender(nullifier: Field) {
+    return this.#get(["nullifier", hex(nullifier)]) as { statement: Bytes32; block: number } | undefined;
+  }
+
+  execution(statement: Bytes32) {
+    return this.#get(["execution", statement]) as Execution | undefined;
+  }
+
+  rejection(statement: Bytes32) {
+    return this.#get(["rejection", statement]) as Rejection | undefined;
+  }
+
+  madeAt(firstLeafIndex: number) {
+    const block = this.leaf(firstLeafIndex)?.block;
+    if (block === undefined) return undefined;
+    for (const { key, value } of this.#table.getRange({ start: ["log", block], end: ["log", block + 1] })) {
+      const { event } = readRow(key as Key, value as LogRow);
+      if (event.kind === "executed" && event.firstLeafIndex === firstLeafIndex) return event;
+    }
+    return undefined;
+  }
+
+  voids(): VoidLeaves[] {
+    return [...this.#table.getRange({ start: ["void", -1], end: ["void", LAST] })].map(({ key, value }) => ({
       firstLeafIndex: (key as Key)[1] as number,
       leafCount: value as number,
     }));
+  }
 
-  function mark({ firstLeafIndex, leafCount: count }: VoidLeaves, isVoid: boolean): void {
+  currentRoot() {
+    return this.tip() === undefined ? undefined : this.#roots.current();
+  }
+
+  root(value: Field) {
+    return this.tip() === undefined ? undefined : this.#roots.find(value);
+  }
+
+  awaitsAdvance() {
+    const rooted = this.#roots.current()?.leafCount ?? 0;
+    return (
+      this.#roots.isRevokedBack() ||
+      this.voids().some((range) => rooted < range.firstLeafIndex + range.leafCount)
+    );
+  }
+
+  #get(key: Key): unknown {
+    return this.#table.get(key);
+  }
+
+  #mark({ firstLeafIndex, leafCount: count }: VoidLeaves, isVoid: boolean): void {
     for (let index = firstLeafIndex; index < firstLeafIndex + count; index++) {
-      subtrees.forgetOver(index);
-      const { v: _before, ...row } = get(["leaf", index]) as LeafRow;
-      table.putSync(["leaf", index], isVoid ? { ...row, v: true } : row);
+      this.#subtrees.forgetOver(index);
+      const { v: _before, ...row } = this.#get(["leaf", index]) as LeafRow;
+      this.#table.putSync(["leaf", index], isVoid ? { ...row, v: true } : row);
     }
   }
 
-  function spend(statement: Bytes32, block: number, nullifiers: readonly Field[]): void {
-    for (const nullifier of nullifiers) table.putSync(["nullifier", hex(nullifier)], { statement, block });
+  #spend(statement: Bytes32, block: number, nullifiers: readonly Field[]): void {
+    for (const nullifier of nullifiers)
+      this.#table.putSync(["nullifier", hex(nullifier)], { statement, block });
   }
 
-  function write({ position, blockHash, txHash, event }: LoggedEvent): void {
+  #write({ position, blockHash, txHash, event }: LoggedEvent): void {
     const { block, logIndex, part } = position;
-    table.putSync(["log", block, logIndex, part], {
+    this.#table.putSync(["log", block, logIndex, part], {
       h: blockHash,
       t: txHash,
       e: storeEvent(event),
     } satisfies LogRow);
     switch (event.kind) {
       case "leaf": {
-        const before = headAt(event.index);
+        const before = this.headAt(event.index);
         if (before === undefined) throw new RangeError(`leaf ${event.index} comes before its predecessor`);
-        table.putSync(["leaf", event.index], {
+        this.#table.putSync(["leaf", event.index], {
           c: word(event.commitment),
           h: mustFromHex(nextHead(before, event.commitment)),
           b: block,
           t: txHash,
           z: event.isLast,
         } satisfies LeafRow);
-        table.putSync(["leaf-count"], event.index + 1);
+        this.#table.putSync(["leaf-count"], event.index + 1);
         return;
       }
       case "nullifier":
         return;
       case "root":
-        roots.writeRoot(event, position);
+        this.#roots.writeRoot(event, position);
         return;
       case "revoked":
-        roots.writeRevoked(event, position);
+        this.#roots.writeRevoked(event, position);
         return;
       case "voided":
-        mark(event, true);
-        table.putSync(["void", event.firstLeafIndex], event.leafCount);
-        table.removeSync(["execution", event.statement]);
-        for (const nullifier of event.nullifiers) table.removeSync(["nullifier", hex(nullifier)]);
+        this.#mark(event, true);
+        this.#table.putSync(["void", event.firstLeafIndex], event.leafCount);
+        this.#table.removeSync(["execution", event.statement]);
+        for (const nullifier of event.nullifiers) this.#table.removeSync(["nullifier", hex(nullifier)]);
         // Its ticket may be over.
-        reorganisedOut.putSync(event.statement, true);
+        this.#reorganisedOut.putSync(event.statement, true);
         return;
       case "executed": {
         const leafIndexes = indexesOf(event);
-        table.putSync(["execution", event.statement], { txHash, block, leafIndexes } satisfies Execution);
-        spend(event.statement, block, event.nullifiers);
+        this.#table.putSync(["execution", event.statement], {
+          txHash,
+          block,
+          leafIndexes,
+        } satisfies Execution);
+        this.#spend(event.statement, block, event.nullifiers);
         return;
       }
       case "rejected":
-        table.putSync(["rejection", event.statement], {
+        this.#table.putSync(["rejection", event.statement], {
           txHash,
           block,
           reason: event.reason,
@@ -126,212 +349,54 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
     }
   }
 
-  function erase({ position, event }: LoggedEvent): void {
-    table.removeSync(["log", position.block, position.logIndex, position.part]);
+  #erase({ position, event }: LoggedEvent): void {
+    this.#table.removeSync(["log", position.block, position.logIndex, position.part]);
     switch (event.kind) {
       case "leaf":
-        table.removeSync(["leaf", event.index]);
-        table.putSync(["leaf-count"], event.index);
-        subtrees.forgetOver(event.index);
+        this.#table.removeSync(["leaf", event.index]);
+        this.#table.putSync(["leaf-count"], event.index);
+        this.#subtrees.forgetOver(event.index);
         return;
       case "nullifier":
         return;
       case "root":
-        roots.eraseRoot(event, position);
+        this.#roots.eraseRoot(event, position);
         return;
       case "revoked":
-        roots.eraseRevoked(event, position);
+        this.#roots.eraseRevoked(event, position);
         return;
       case "voided": {
-        mark(event, false);
-        table.removeSync(["void", event.firstLeafIndex]);
-        const made = leaf(event.firstLeafIndex)!;
-        table.putSync(["execution", event.statement], {
+        this.#mark(event, false);
+        this.#table.removeSync(["void", event.firstLeafIndex]);
+        const made = this.leaf(event.firstLeafIndex)!;
+        this.#table.putSync(["execution", event.statement], {
           ...{ txHash: made.txHash, block: made.block, leafIndexes: indexesOf(event) },
         } satisfies Execution);
-        spend(event.statement, made.block, event.nullifiers);
+        this.#spend(event.statement, made.block, event.nullifiers);
         return;
       }
       case "executed":
-        reorganisedOut.putSync(event.statement, true);
-        table.removeSync(["execution", event.statement]);
-        for (const nullifier of event.nullifiers) table.removeSync(["nullifier", hex(nullifier)]);
+        this.#reorganisedOut.putSync(event.statement, true);
+        this.#table.removeSync(["execution", event.statement]);
+        for (const nullifier of event.nullifiers) this.#table.removeSync(["nullifier", hex(nullifier)]);
         return;
       case "rejected":
-        table.removeSync(["rejection", event.statement]);
+        this.#table.removeSync(["rejection", event.statement]);
         return;
     }
   }
 
-  return {
-    tip,
-    blockAtOrBelow(number) {
-      for (const { value } of table.getRange({
-        start: ["block", number],
-        end: ["block", -1],
-        reverse: true,
-        limit: 1,
-      })) {
-        return value as IndexedBlock;
-      }
-      return undefined;
-    },
-
-    async append(blocks, events) {
-      const last = blocks.at(-1);
-      if (last === undefined) return;
-      const demand = { bytes: events.length * BYTES_OF_EVENT, thoughFull: true };
-      await database.transaction(() => {
-        for (const block of blocks) table.putSync(["block", block.number], block);
-        for (const event of events) write(event);
-        table.putSync(["tip"], last);
-        const oldest = last.number - KEPT_BLOCKS;
-        // A header with events is the answer to "is this id canonical", so it stays.
-        for (const key of keys(["block", -1], ["block", oldest], 4 * KEPT_BLOCKS)) {
-          const number = key[1] as number;
-          if (!hasKey(["log", number, -1, -1], ["log", number, LAST, LAST])) table.removeSync(key);
-        }
-        for (const key of keys(["orphan", -1], ["orphan", last.number - KEPT_ORPHANS], KEPT_BLOCKS))
-          table.removeSync(key);
-      }, demand);
-    },
-
-    async rollbackTo(number) {
-      return database.transaction(() => {
-        const doomed = [
-          ...table.getRange({
-            start: ["log", LAST, LAST, LAST],
-            end: ["log", number, LAST, LAST],
-            reverse: true,
-          }),
-        ].map(({ key, value }) => readRow(key as Key, value as LogRow));
-        for (const event of doomed) erase(event);
-        chunks.removeAbove(number);
-        const restored = doomed.flatMap(({ event }) => (event.kind === "voided" ? indexesOf(event) : []));
-        for (const { key, value } of [
-          ...table.getRange({ start: ["block", number + 1], end: ["block", LAST] }),
-        ]) {
-          const block = value as IndexedBlock;
-          // A branch may leave an earlier fork's stump: the lowest point is where a reader has to go back to.
-          const orphan: Key = ["orphan", block.number, prefixOf(block.hash)];
-          const known = get(orphan) as number | undefined;
-          table.putSync(orphan, Math.min(known ?? number, number));
-          table.removeSync(key);
-        }
-        for (const { key, value } of [
-          ...table.getRange({ start: ["orphan", number + 1], end: ["orphan", LAST] }),
-        ]) {
-          if ((value as number) > number) table.putSync(key, number);
-        }
-        const newTip = this.blockAtOrBelow(number);
-        if (newTip === undefined) table.removeSync(["tip"]);
-        else table.putSync(["tip"], newTip);
-        const left = leafCount();
-        return restored.filter((index) => index < left);
-      }, THOUGH_FULL);
-    },
-
-    reorganisedOut: () => [...reorganisedOut.getKeys()],
-    async forgetReorganisedOut(statements) {
-      await database.transaction(() => {
-        for (const statement of statements) reorganisedOut.removeSync(statement);
-      }, THOUGH_FULL);
-    },
-
-    async clear() {
-      await database.transaction(() => {
-        for (const key of [...table.getKeys()]) table.removeSync(key);
-      });
-    },
-
-    eventsAfter(position, limit) {
-      const start: Key =
-        position === undefined ? ["log", -1] : ["log", position.block, position.logIndex, position.part + 1];
-      return [...table.getRange({ start, end: ["log", LAST, LAST, LAST], limit })].map(({ key, value }) =>
-        readRow(key as Key, value as LogRow),
-      );
-    },
-
-    eventAt({ block, logIndex, part }) {
-      const key: Key = ["log", block, logIndex, part];
-      const row = get(key) as LogRow | undefined;
-      return row === undefined ? undefined : readRow(key, row);
-    },
-
-    lastEventUpTo(block, kinds) {
-      for (const { key, value } of table.getRange({
-        start: ["log", block, LAST, LAST],
-        end: ["log", -1],
-        reverse: true,
-      })) {
-        const row = value as LogRow;
-        if (kinds.includes(row.e.k)) return readRow(key as Key, row);
-      }
-      return undefined;
-    },
-
-    forkPoint: (block, hashPrefix) => get(["orphan", block, hashPrefix]) as number | undefined,
-
-    leafCount,
-    leaf,
-    leaves: (from, to) =>
-      [...table.getRange({ start: ["leaf", from], end: ["leaf", to] })].map(({ key, value }) =>
-        readLeaf((key as Key)[1] as number, value as LeafRow),
-      ),
-    headAt,
-    subtree: subtrees.find,
-    async keepSubtrees(kept) {
-      const bytes = kept.reduce((sum, { nodes }) => sum + 2 * nodes.length, 0);
-      await database.transaction(() => kept.forEach(subtrees.write), { bytes });
-    },
-    chunks: chunks.entries,
-    chunk: chunks.find,
-    async keepChunk(chunk, entry) {
-      const { number, end } = entry;
-      const keep = (): boolean => {
-        const ended = get(["log", end.position.block, end.position.logIndex, end.position.part]) as
-          LogRow | undefined;
-        const isKept = (place: number): boolean => get(["chunk-entry", place]) !== undefined;
-        const isNext = !isKept(number) && (number === 0 || isKept(number - 1));
-        if (!isNext || ended?.h !== end.blockHash) return false;
-        chunks.write(chunk, entry);
-        return true;
-      };
-      return database.transaction(keep, { bytes: 2 * chunk.length });
-    },
-    async dropChunks(number) {
-      await database.transaction(() => chunks.removeFrom(number), THOUGH_FULL);
-    },
-    spender: (nullifier) =>
-      get(["nullifier", hex(nullifier)]) as { statement: Bytes32; block: number } | undefined,
-    execution: (statement) => get(["execution", statement]) as Execution | undefined,
-    rejection: (statement) => get(["rejection", statement]) as Rejection | undefined,
-    madeAt(firstLeafIndex) {
-      const block = leaf(firstLeafIndex)?.block;
-      if (block === undefined) return undefined;
-      for (const { key, value } of table.getRange({ start: ["log", block], end: ["log", block + 1] })) {
-        const { event } = readRow(key as Key, value as LogRow);
-        if (event.kind === "executed" && event.firstLeafIndex === firstLeafIndex) return event;
-      }
-      return undefined;
-    },
-    voids,
-    currentRoot: () => (tip() === undefined ? undefined : roots.current()),
-    root: (value) => (tip() === undefined ? undefined : roots.find(value)),
-    awaitsAdvance() {
-      const rooted = roots.current()?.leafCount ?? 0;
-      return (
-        roots.isRevokedBack() || voids().some((range) => rooted < range.firstLeafIndex + range.leafCount)
-      );
-    },
-  };
-
-  function keys(start: Key, end: Key, limit: number): Key[] {
-    return [...table.getKeys({ start, end, limit })] as Key[];
+  #keys(start: Key, end: Key, limit: number): Key[] {
+    return [...this.#table.getKeys({ start, end, limit })] as Key[];
   }
-  function hasKey(start: Key, end: Key): boolean {
-    return keys(start, end, 1).length > 0;
+
+  #hasKey(start: Key, end: Key): boolean {
+    return this.#keys(start, end, 1).length > 0;
   }
+}
+
+export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
+  return new LmdbChainData(database, name);
 }
 
 function prefixOf(hash: string): string {

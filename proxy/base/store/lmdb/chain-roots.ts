@@ -23,88 +23,99 @@ const LAST = Number.MAX_SAFE_INTEGER;
 /** The pool begins with it and says so in no event. */
 const EMPTY_ROOT: StoredRoot = { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
 
-export type ChainRoots = ReturnType<typeof openChainRoots>;
+export class ChainRoots {
+  readonly #table: ReturnType<Database["table"]>;
 
-export function openChainRoots(table: ReturnType<Database["table"]>) {
-  const standAt = ({ block, logIndex }: Position): Key => ["tree", block, logIndex];
-  const rowOf = (sequence: number): RootRow | undefined =>
-    table.get(["root", sequence]) as RootRow | undefined;
+  constructor(table: ReturnType<Database["table"]>) {
+    this.#table = table;
+  }
 
-  function stand(): StandRow | undefined {
+  current(): StoredRoot | undefined {
+    const row = this.#stand();
+    if (row === undefined) return EMPTY_ROOT;
+    const root = this.#bySequence(row.q);
+    return root === undefined ? undefined : { ...root, leafCount: row.l };
+  }
+
+  /** Undefined for one that is revoked as well. */
+  find(root: Field): StoredRoot | undefined {
+    const sequence = this.#sequenceOf(root);
+    return sequence === undefined || this.#isRevoked(sequence) ? undefined : this.#bySequence(sequence);
+  }
+
+  /** A revocation was the last that moved the tree. */
+  isRevokedBack(): boolean {
+    return this.#stand()?.x === true;
+  }
+
+  writeRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
+    // Where `advance` went over void leaves only, the root keeps its number and the tree goes on.
+    if (this.#bySequence(sequence) === undefined) {
+      const before = this.#sequenceOf(root);
+      const row = { r: word(root), l: leafCount, b: position.block };
+      this.#table.putSync(["root", sequence], before === undefined ? row : { ...row, p: before });
+      this.#table.putSync(["root-sequence", hex(root)], sequence);
+    }
+    this.#table.putSync(this.#standAt(position), { q: sequence, l: leafCount, x: false } satisfies StandRow);
+  }
+
+  eraseRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
+    this.#table.removeSync(this.#standAt(position));
+    const row = this.#rowOf(sequence);
+    if (row?.l !== leafCount) return;
+    this.#table.removeSync(["root", sequence]);
+    if (row.p === undefined) this.#table.removeSync(["root-sequence", hex(root)]);
+    else this.#table.putSync(["root-sequence", hex(root)], row.p);
+  }
+
+  writeRevoked({ first, last, root, leafCount }: RevokedEvent, position: Position): void {
+    const sequence = this.#sequenceOf(root);
+    if (sequence === undefined) throw new RangeError("the tree goes back to a root that it never had");
+    // The number of the first is in no two of them: what is revoked is not revoked again.
+    this.#table.putSync(["revoked", first], last);
+    this.#table.putSync(this.#standAt(position), { q: sequence, l: leafCount, x: true } satisfies StandRow);
+  }
+
+  eraseRevoked({ first }: RevokedEvent, position: Position): void {
+    this.#table.removeSync(["revoked", first]);
+    this.#table.removeSync(this.#standAt(position));
+  }
+
+  #standAt({ block, logIndex }: Position): Key {
+    return ["tree", block, logIndex];
+  }
+
+  #rowOf(sequence: number): RootRow | undefined {
+    return this.#table.get(["root", sequence]) as RootRow | undefined;
+  }
+
+  #stand(): StandRow | undefined {
     const newest = { start: ["tree", LAST, LAST], end: ["tree", -1], reverse: true, limit: 1 };
-    for (const { value } of table.getRange(newest)) return value as StandRow;
+    for (const { value } of this.#table.getRange(newest)) return value as StandRow;
     return undefined;
   }
 
-  function bySequence(sequence: number): StoredRoot | undefined {
+  #bySequence(sequence: number): StoredRoot | undefined {
     if (sequence === 0) return EMPTY_ROOT;
-    const row = rowOf(sequence);
+    const row = this.#rowOf(sequence);
     return row === undefined ? undefined : { root: field(row.r), leafCount: row.l, sequence, block: row.b };
   }
 
   /** The number it has now: a root that was revoked and made again has a new one. */
-  function sequenceOf(root: Field): number | undefined {
+  #sequenceOf(root: Field): number | undefined {
     if (root === EMPTY_ROOT.root) return 0;
-    return table.get(["root-sequence", hex(root)]) as number | undefined;
+    return this.#table.get(["root-sequence", hex(root)]) as number | undefined;
   }
 
-  function isRevoked(sequence: number): boolean {
-    for (const { value } of table.getRange({ start: ["revoked", -1], end: ["revoked", sequence + 1] })) {
+  #isRevoked(sequence: number): boolean {
+    for (const { value } of this.#table.getRange({
+      start: ["revoked", -1],
+      end: ["revoked", sequence + 1],
+    })) {
       if ((value as number) >= sequence) return true;
     }
     return false;
   }
-
-  return {
-    current(): StoredRoot | undefined {
-      const row = stand();
-      if (row === undefined) return EMPTY_ROOT;
-      const root = bySequence(row.q);
-      return root === undefined ? undefined : { ...root, leafCount: row.l };
-    },
-
-    /** Undefined for one that is revoked as well. */
-    find(root: Field): StoredRoot | undefined {
-      const sequence = sequenceOf(root);
-      return sequence === undefined || isRevoked(sequence) ? undefined : bySequence(sequence);
-    },
-
-    /** A revocation was the last that moved the tree. */
-    isRevokedBack: (): boolean => stand()?.x === true,
-
-    writeRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
-      // Where `advance` went over void leaves only, the root keeps its number and the tree goes on.
-      if (bySequence(sequence) === undefined) {
-        const before = sequenceOf(root);
-        const row = { r: word(root), l: leafCount, b: position.block };
-        table.putSync(["root", sequence], before === undefined ? row : { ...row, p: before });
-        table.putSync(["root-sequence", hex(root)], sequence);
-      }
-      table.putSync(standAt(position), { q: sequence, l: leafCount, x: false } satisfies StandRow);
-    },
-
-    eraseRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
-      table.removeSync(standAt(position));
-      const row = rowOf(sequence);
-      if (row?.l !== leafCount) return;
-      table.removeSync(["root", sequence]);
-      if (row.p === undefined) table.removeSync(["root-sequence", hex(root)]);
-      else table.putSync(["root-sequence", hex(root)], row.p);
-    },
-
-    writeRevoked({ first, last, root, leafCount }: RevokedEvent, position: Position): void {
-      const sequence = sequenceOf(root);
-      if (sequence === undefined) throw new RangeError("the tree goes back to a root that it never had");
-      // The number of the first is in no two of them: what is revoked is not revoked again.
-      table.putSync(["revoked", first], last);
-      table.putSync(standAt(position), { q: sequence, l: leafCount, x: true } satisfies StandRow);
-    },
-
-    eraseRevoked({ first }: RevokedEvent, position: Position): void {
-      table.removeSync(["revoked", first]);
-      table.removeSync(standAt(position));
-    },
-  };
 }
 
 function hex(value: Field): string {

@@ -2,7 +2,15 @@
  * The engine in LMDB: one transaction a step. `a:b` lies in the table `a`, under keys that begin with the whole name,
  * so that a feature is one table.
  */
-import { COUNTED, EXPIRING, type Committed, type Engine, type Step } from "../engine.ts";
+import {
+  COUNTED,
+  EXPIRING,
+  type Committed,
+  type Engine,
+  type Step,
+  type Follower,
+  type Range,
+} from "../engine.ts";
 import type { Database, Table } from "./database.ts";
 import { claimFormat, requireFormat } from "./instance-record.ts";
 import { openLmdbNews } from "./news.ts";
@@ -22,156 +30,188 @@ type Key = (string | number)[];
 type Places = Table<unknown, Key>;
 
 /** `setAside` is called with records that cannot be read. `now`: milliseconds since 1970. Throws UnfitFormat. */
-export function openLmdbEngine(
-  database: Database,
-  setAside: (table: string, key: string) => void = () => undefined,
-  now: () => number = Date.now,
-): Engine {
-  requireFormat(database);
-  const tables = new Map<string, Places>();
-  const news = openLmdbNews(database);
-  let hasFormat = false;
+class LmdbEngine implements Engine {
+  readonly #database: Database;
+  readonly setAside: (table: string, key: string) => void;
+  readonly #now: () => number;
+  readonly #tables = new Map<string, Places>();
+  readonly #news: ReturnType<typeof openLmdbNews>;
+  #hasFormat = false;
 
-  function tableOf(name: string): Places {
-    const known = tables.get(name) ?? database.table<unknown, Key>(name.split(":", 1)[0] ?? name);
-    tables.set(name, known);
+  constructor(
+    database: Database,
+    setAside: (table: string, key: string) => void = () => undefined,
+    now: () => number = Date.now,
+  ) {
+    this.#database = database;
+    this.setAside = setAside;
+    this.#now = now;
+    requireFormat(database);
+    this.#news = openLmdbNews(database);
+  }
+
+  async get(table: string, keys: readonly string[]) {
+    return keys.map((key) => this.#read(table, key));
+  }
+
+  async all(table: string) {
+    const found = new Map<string, string>();
+    for (const { key, value } of this.#tableOf(table).getRange({ start: [table, FIRST] })) {
+      if (key[0] !== table) break;
+      found.set(String(key[1]), textOf(value) ?? "");
+    }
+    return found;
+  }
+
+  async members(
+    order: string,
+    { from = FIRST, before = Infinity, skip = 0, limit, isBackward = false }: Range = {},
+  ) {
+    if (limit !== undefined && limit < 1) return [];
+    const [first, end] = [
+      [order, from],
+      [order, before],
+    ];
+    // No place is at either bound alone, so it does not matter which of the two is left out.
+    const range = isBackward
+      ? { start: end, end: first, offset: skip, reverse: true }
+      : { start: first, end, offset: skip };
+    const keys = this.#tableOf(order).getKeys(limit === undefined ? range : { ...range, limit });
+    return [...keys].map((key) => String(key[2]));
+  }
+
+  async countBefore(order: string, at: number) {
+    const table = this.#tableOf(order);
+    if (!COUNTED.has(order)) return table.getKeysCount({ start: [order, FIRST], end: [order, at] });
+    const [blocks, last] = [blocksOf(order), blockOf(at)];
+    const full = table.getRange({ start: [blocks, FIRST], end: [blocks, last] });
+    const rest = table.getKeysCount({ start: [order, last * BLOCK], end: [order, at] });
+    return [...full].reduce((sum, { value }) => sum + (value as number), rest);
+  }
+
+  async commit(step: Step) {
+    const { writes, thoughFull = false } = step;
+    const demand = { bytes: bytesOf(writes), thoughFull };
+    const committed = await this.#database.transaction(() => {
+      if (!this.#hasFormat) claimFormat(this.#database);
+      return this.#run(step);
+    }, demand);
+    this.#hasFormat = true;
+    if (committed.done && writes.some(([what]) => what === "announce")) await this.#news.look();
+    return committed;
+  }
+
+  follow(follower: Follower) {
+    return this.#news.follow(follower);
+  }
+
+  #tableOf(name: string): Places {
+    const known = this.#tables.get(name) ?? this.#database.table<unknown, Key>(name.split(":", 1)[0] ?? name);
+    this.#tables.set(name, known);
     return known;
   }
-  const endsOf = (table: string): Places => database.table<unknown, Key>(`${table}-ends`);
 
-  const read = (table: string, key: string): string | undefined => textOf(tableOf(table).get([table, key]));
-
-  function drop(table: string, key: string): void {
-    tableOf(table).removeSync([table, key]);
-    if (!EXPIRING.has(table)) return;
-    const end = endsOf(table).get([key]) as number | undefined;
-    if (end === undefined) return;
-    endsOf(table).removeSync([key]);
-    endsOf(table).removeSync([end, key]);
+  #endsOf(table: string): Places {
+    return this.#database.table<unknown, Key>(`${table}-ends`);
   }
 
-  function putFor(table: string, key: string, text: string, lifeMs: number): void {
-    const [ends, from] = [endsOf(table), now()];
+  #read(table: string, key: string): string | undefined {
+    return textOf(this.#tableOf(table).get([table, key]));
+  }
+
+  #drop(table: string, key: string): void {
+    this.#tableOf(table).removeSync([table, key]);
+    if (!EXPIRING.has(table)) return;
+    const end = this.#endsOf(table).get([key]) as number | undefined;
+    if (end === undefined) return;
+    this.#endsOf(table).removeSync([key]);
+    this.#endsOf(table).removeSync([end, key]);
+  }
+
+  #putFor(table: string, key: string, text: string, lifeMs: number): void {
+    const [ends, from] = [this.#endsOf(table), this.#now()];
     const over = [...ends.getKeys({ start: [FIRST], end: [from], limit: SWEEP })];
-    for (const [, old] of over) drop(table, String(old));
-    drop(table, key);
-    tableOf(table).putSync([table, key], text);
+    for (const [, old] of over) this.#drop(table, String(old));
+    this.#drop(table, key);
+    this.#tableOf(table).putSync([table, key], text);
     ends.putSync([key], from + lifeMs);
     ends.putSync([from + lifeMs, key], true);
   }
 
-  function setRanked(order: string, at: number, member: string, isRanked: boolean): void {
-    const table = tableOf(order);
+  #setRanked(order: string, at: number, member: string, isRanked: boolean): void {
+    const table = this.#tableOf(order);
     const place: Key = [order, at, member];
     if (COUNTED.has(order)) {
       if ((table.get(place) !== undefined) === isRanked) return;
-      addToBlock(order, at, isRanked ? 1 : -1);
+      this.#addToBlock(order, at, isRanked ? 1 : -1);
     }
     if (isRanked) table.putSync(place, true);
     else table.removeSync(place);
   }
 
-  function addToBlock(order: string, at: number, by: number): void {
-    const table = tableOf(order);
+  #addToBlock(order: string, at: number, by: number): void {
+    const table = this.#tableOf(order);
     const block: Key = [blocksOf(order), blockOf(at)];
     const count = ((table.get(block) as number | undefined) ?? 0) + by;
     if (count === 0) table.removeSync(block);
     else table.putSync(block, count);
   }
 
-  function add(table: string, key: string, by: number): number {
-    const count = Number(read(table, key) ?? 0) + by;
-    tableOf(table).putSync([table, key], String(count));
+  #add(table: string, key: string, by: number): number {
+    const count = Number(this.#read(table, key) ?? 0) + by;
+    this.#tableOf(table).putSync([table, key], String(count));
     return count;
   }
 
   /** Inside a transaction. */
-  function run({ checks = [], writes, number }: Step): Committed {
+  #run({ checks = [], writes, number }: Step): Committed {
     for (const [failed, [check, table, key, wanted]] of checks.entries()) {
-      const found = read(table, key);
+      const found = this.#read(table, key);
       const holds = check === "is" ? found === wanted : Number(found ?? 0) < wanted;
       if (!holds) return { done: false, failed, found };
     }
-    const drawn = number === undefined ? undefined : add(...number, 1);
+    const drawn = number === undefined ? undefined : this.#add(...number, 1);
     for (const write of writes) {
       switch (write[0]) {
         case "put":
         case "put-new":
         case "put-numbered": {
           const [kind, table, key, text] = write;
-          if (kind === "put-new" && read(table, key) !== undefined) break;
+          if (kind === "put-new" && this.#read(table, key) !== undefined) break;
           const numbered = kind === "put-numbered" ? `${String(drawn)} ${text}` : text;
-          tableOf(table).putSync([table, key], numbered);
+          this.#tableOf(table).putSync([table, key], numbered);
           break;
         }
         case "put-for":
-          putFor(write[1], write[2], write[3], write[4]);
+          this.#putFor(write[1], write[2], write[3], write[4]);
           break;
         case "drop":
-          drop(write[1], write[2]);
+          this.#drop(write[1], write[2]);
           break;
         case "add":
-          add(write[1], write[2], write[3]);
+          this.#add(write[1], write[2], write[3]);
           break;
         case "rank":
-          setRanked(write[1], write[2] === "number" ? (drawn ?? 0) : write[2], write[3], true);
+          this.#setRanked(write[1], write[2] === "number" ? (drawn ?? 0) : write[2], write[3], true);
           break;
         case "unrank":
-          setRanked(write[1], write[2], write[3], false);
+          this.#setRanked(write[1], write[2], write[3], false);
           break;
         case "announce":
-          news.add(write[1]);
+          this.#news.add(write[1]);
           break;
       }
     }
     return { done: true, number: drawn };
   }
+}
 
-  return {
-    get: async (table, keys) => keys.map((key) => read(table, key)),
-    async all(table) {
-      const found = new Map<string, string>();
-      for (const { key, value } of tableOf(table).getRange({ start: [table, FIRST] })) {
-        if (key[0] !== table) break;
-        found.set(String(key[1]), textOf(value) ?? "");
-      }
-      return found;
-    },
-    async members(order, { from = FIRST, before = Infinity, skip = 0, limit, isBackward = false } = {}) {
-      if (limit !== undefined && limit < 1) return [];
-      const [first, end] = [
-        [order, from],
-        [order, before],
-      ];
-      // No place is at either bound alone, so it does not matter which of the two is left out.
-      const range = isBackward
-        ? { start: end, end: first, offset: skip, reverse: true }
-        : { start: first, end, offset: skip };
-      const keys = tableOf(order).getKeys(limit === undefined ? range : { ...range, limit });
-      return [...keys].map((key) => String(key[2]));
-    },
-    async countBefore(order, at) {
-      const table = tableOf(order);
-      if (!COUNTED.has(order)) return table.getKeysCount({ start: [order, FIRST], end: [order, at] });
-      const [blocks, last] = [blocksOf(order), blockOf(at)];
-      const full = table.getRange({ start: [blocks, FIRST], end: [blocks, last] });
-      const rest = table.getKeysCount({ start: [order, last * BLOCK], end: [order, at] });
-      return [...full].reduce((sum, { value }) => sum + (value as number), rest);
-    },
-    async commit(step) {
-      const { writes, thoughFull = false } = step;
-      const demand = { bytes: bytesOf(writes), thoughFull };
-      const committed = await database.transaction(() => {
-        if (!hasFormat) claimFormat(database);
-        return run(step);
-      }, demand);
-      hasFormat = true;
-      if (committed.done && writes.some(([what]) => what === "announce")) await news.look();
-      return committed;
-    },
-    follow: (follower) => news.follow(follower),
-    setAside,
-  };
+export function openLmdbEngine(
+  database: Database,
+  setAside: (table: string, key: string) => void = () => undefined,
+  now: () => number = Date.now,
+): Engine {
+  return new LmdbEngine(database, setAside, now);
 }
 
 const blocksOf = (order: string): string => `${order}/blocks`;

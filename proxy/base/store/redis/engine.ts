@@ -3,8 +3,18 @@
  * hash slot. A record that ends is a hash of its own, because only a key can expire.
  */
 import { z } from "zod";
-import { EXPIRING, type Check, type Engine, type Step, type Write } from "../engine.ts";
+import {
+  EXPIRING,
+  type Check,
+  type Engine,
+  type Step,
+  type Write,
+  type Follower,
+  type Range,
+  type Committed,
+} from "../engine.ts";
 import type { DurableRedis } from "./durable.ts";
+import type { Script } from "./script.ts";
 import { NEWS_KEPT } from "../news.ts";
 import { NEWS, openRedisNews } from "./news.ts";
 
@@ -55,15 +65,83 @@ const PAGE = 500;
 /** Of the hash of a record that ends. */
 const RECORD = "record";
 
-export function openRedisEngine(redis: DurableRedis): Engine {
-  const commit = redis.script(COMMIT);
-  const commitThoughFull = redis.script(COMMIT_THOUGH_FULL);
-  const news = openRedisNews(redis);
+class RedisEngine implements Engine {
+  readonly #redis: DurableRedis;
+  readonly #commit: Script;
+  readonly #commitThoughFull: Script;
+  readonly #news: ReturnType<typeof openRedisNews>;
 
-  const placeOf = (table: string, key: string): readonly [key: string, field: string] =>
-    EXPIRING.has(table) ? [redis.key(`${table}:${key}`), RECORD] : [redis.key(table), key];
+  constructor(redis: DurableRedis) {
+    this.#redis = redis;
+    this.#commit = redis.script(COMMIT);
+    this.#commitThoughFull = redis.script(COMMIT_THOUGH_FULL);
+    this.#news = openRedisNews(redis);
+  }
 
-  function encode({ checks = [], writes, number }: Step): {
+  async get(table: string, keys: readonly string[]) {
+    if (keys.length === 0) return [];
+    const found = EXPIRING.has(table)
+      ? await Promise.all(
+          keys.map(async (key) => text.parse(await this.#redis.send(["HGET", ...this.#placeOf(table, key)]))),
+        )
+      : texts.parse(await this.#redis.send(["HMGET", this.#redis.key(table), ...keys]));
+    return found.map((one) => one ?? undefined);
+  }
+
+  async all(table: string) {
+    // In pages: one long answer would make everybody else's wait. A field may come twice.
+    const found = new Map<string, string>();
+    let cursor = "0";
+    do {
+      const asked = ["HSCAN", this.#redis.key(table), cursor, "COUNT", String(PAGE)];
+      const [next, pairs] = page.parse(await this.#redis.send(asked));
+      for (let i = 0; i + 1 < pairs.length; i += 2) found.set(pairs[i] ?? "", pairs[i + 1] ?? "");
+      cursor = next;
+    } while (cursor !== "0");
+    return new Map([...found.keys()].sort().map((key) => [key, found.get(key) ?? ""]));
+  }
+
+  async members(order: string, { from, before, skip = 0, limit = -1, isBackward = false }: Range = {}) {
+    if (limit === 0) return [];
+    const [least, most] = [String(from ?? "-inf"), before === undefined ? "+inf" : `(${String(before)}`];
+    const asked = [
+      "ZRANGE",
+      this.#redis.key(order),
+      ...(isBackward ? [most, least] : [least, most]),
+      "BYSCORE",
+    ];
+    if (isBackward) asked.push("REV");
+    return names.parse(await this.#redis.send([...asked, "LIMIT", String(skip), String(limit)]));
+  }
+
+  async countBefore(order: string, at: number) {
+    return z
+      .int()
+      .parse(await this.#redis.send(["ZCOUNT", this.#redis.key(order), "-inf", `(${String(at)}`]));
+  }
+
+  async commit(step: Step): Promise<Committed> {
+    const { keys, args } = this.#encode(step);
+    const run = step.thoughFull === true ? this.#commitThoughFull : this.#commit;
+    const answer = reply.parse(await run(keys, args));
+    if (answer[0] === 0) return { done: false, failed: answer[1], found: answer[2] ?? undefined };
+    if (step.writes.some(([what]) => what === "announce")) void this.#news.look();
+    return { done: true, number: answer[1] === "" ? undefined : Number(answer[1]) };
+  }
+
+  follow(follower: Follower) {
+    return this.#news.follow(follower);
+  }
+
+  setAside(table: string, key: string) {
+    this.#redis.setAside(table, key);
+  }
+
+  #placeOf(table: string, key: string): readonly [key: string, field: string] {
+    return EXPIRING.has(table) ? [this.#redis.key(`${table}:${key}`), RECORD] : [this.#redis.key(table), key];
+  }
+
+  #encode({ checks = [], writes, number }: Step): {
     readonly keys: string[];
     readonly args: string[];
   } {
@@ -74,80 +152,41 @@ export function openRedisEngine(redis: DurableRedis): Engine {
       return place;
     };
     const check = ([what, table, key, wanted]: Check): string[] => {
-      const [name, field] = placeOf(table, key);
+      const [name, field] = this.#placeOf(table, key);
       return [wanted === undefined ? "none" : what, at(name), field, String(wanted ?? "")];
     };
     const write = (one: Write): string[] => {
       switch (one[0]) {
         case "put-for": {
-          const [name, field] = placeOf(one[1], one[2]);
+          const [name, field] = this.#placeOf(one[1], one[2]);
           return [...["put", at(name), field, one[3]], ...["expire", at(name), String(one[4]), ""]];
         }
         case "rank":
         case "unrank":
-          return [one[0], at(redis.key(one[1])), String(one[2]), one[3]];
+          return [one[0], at(this.#redis.key(one[1])), String(one[2]), one[3]];
         case "announce":
-          return [one[0], at(redis.key(NEWS)), String(NEWS_KEPT), one[1]];
+          return [one[0], at(this.#redis.key(NEWS)), String(NEWS_KEPT), one[1]];
         case "put":
         case "put-new":
         case "put-numbered":
         case "add":
         case "drop": {
-          const [name, field] = placeOf(one[1], one[2]);
+          const [name, field] = this.#placeOf(one[1], one[2]);
           return [one[0], at(name), field, String(one[3] ?? "")];
         }
       }
     };
     const args = [
       String(checks.length),
-      number === undefined ? "0" : at(redis.key(number[0])),
+      number === undefined ? "0" : at(this.#redis.key(number[0])),
       number?.[1] ?? "",
     ];
     for (const one of checks) args.push(...check(one));
     for (const one of writes) args.push(...write(one));
     return { keys: [...places.keys()], args };
   }
+}
 
-  return {
-    async get(table, keys) {
-      if (keys.length === 0) return [];
-      const found = EXPIRING.has(table)
-        ? await Promise.all(
-            keys.map(async (key) => text.parse(await redis.send(["HGET", ...placeOf(table, key)]))),
-          )
-        : texts.parse(await redis.send(["HMGET", redis.key(table), ...keys]));
-      return found.map((one) => one ?? undefined);
-    },
-    async all(table) {
-      // In pages: one long answer would make everybody else's wait. A field may come twice.
-      const found = new Map<string, string>();
-      let cursor = "0";
-      do {
-        const asked = ["HSCAN", redis.key(table), cursor, "COUNT", String(PAGE)];
-        const [next, pairs] = page.parse(await redis.send(asked));
-        for (let i = 0; i + 1 < pairs.length; i += 2) found.set(pairs[i] ?? "", pairs[i + 1] ?? "");
-        cursor = next;
-      } while (cursor !== "0");
-      return new Map([...found.keys()].sort().map((key) => [key, found.get(key) ?? ""]));
-    },
-    async members(order, { from, before, skip = 0, limit = -1, isBackward = false } = {}) {
-      if (limit === 0) return [];
-      const [least, most] = [String(from ?? "-inf"), before === undefined ? "+inf" : `(${String(before)}`];
-      const asked = ["ZRANGE", redis.key(order), ...(isBackward ? [most, least] : [least, most]), "BYSCORE"];
-      if (isBackward) asked.push("REV");
-      return names.parse(await redis.send([...asked, "LIMIT", String(skip), String(limit)]));
-    },
-    countBefore: async (order, at) =>
-      z.int().parse(await redis.send(["ZCOUNT", redis.key(order), "-inf", `(${String(at)}`])),
-    async commit(step) {
-      const { keys, args } = encode(step);
-      const run = step.thoughFull === true ? commitThoughFull : commit;
-      const answer = reply.parse(await run(keys, args));
-      if (answer[0] === 0) return { done: false, failed: answer[1], found: answer[2] ?? undefined };
-      if (step.writes.some(([what]) => what === "announce")) void news.look();
-      return { done: true, number: answer[1] === "" ? undefined : Number(answer[1]) };
-    },
-    follow: (follower) => news.follow(follower),
-    setAside: (table, key) => redis.setAside(table, key),
-  };
+export function openRedisEngine(redis: DurableRedis): Engine {
+  return new RedisEngine(redis);
 }

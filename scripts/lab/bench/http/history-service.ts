@@ -10,9 +10,9 @@ import Router from "@koa/router";
 import Koa from "koa";
 import { pino } from "pino";
 import { eventsRoutes } from "../../../../proxy/api/events/events.routes.ts";
-import { createHistory } from "../../../../proxy/api/events/history.ts";
+import { HistoryChunks } from "../../../../proxy/api/events/history.ts";
 import { historyRoutes } from "../../../../proxy/api/events/history.routes.ts";
-import { createHub } from "../../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../../proxy/api/events/hub.ts";
 import { compression } from "../../../../proxy/base/http/compression.ts";
 import { errorHandler } from "../../../../proxy/base/http/error-handler.ts";
 import { startHttpServer } from "../../../../proxy/base/http/server.ts";
@@ -101,11 +101,11 @@ answer(async ({ outputs, own }: HistoryQuestion): Promise<HistoryAnswer> => {
     onChange: () => () => undefined,
     state: () => ({ tip: data.tip(), syncedAt: 1, fault: undefined }),
   };
-  const history = createHistory(indexer, data, pino({ level: "silent" }), { confirmations: 1 });
+  const history = new HistoryChunks(indexer, data, pino({ level: "silent" }), { confirmations: 1 });
   const began = performance.now();
   await history.sync();
   const chunkSeconds = (performance.now() - began) / 1_000;
-  const hub = createHub(
+  const hub = new Hub(
     indexer,
     data,
     { onChange: () => () => undefined, openOf: () => Promise.resolve([]) } as unknown as Tickets,

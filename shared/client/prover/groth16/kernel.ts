@@ -181,6 +181,8 @@ function sumRows(module: ModuleBuilder, name: GroupName): void {
  *   Σ (t + 1) · bucket(t + 1)  =  w · Σ line · (sum of the line)  +  Σ (column + 1) · (sum of the column)
  *
  * and all but w + h of the additions are in affine coordinates again.
+ *
+ * Long, since it is one function of the WebAssembly module, written in its order.
  */
 function sumWindow(module: ModuleBuilder, name: GroupName): void {
   const { group, field, coordinateBytes } = GROUPS[name];

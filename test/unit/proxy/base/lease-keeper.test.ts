@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { install, type Clock } from "@sinonjs/fake-timers";
 import type { Fence, Lease as Whole } from "../../../../proxy/base/store/lease.ts";
-import { createLeaseKeeper, type LeaseKeeper } from "../../../../proxy/base/lease-keeper.ts";
+import { LeaseKeeper } from "../../../../proxy/base/lease-keeper.ts";
 
 type Lease = Pick<Whole, "take" | "giveBack">;
 
@@ -26,7 +26,7 @@ describe("sequencer/lease", () => {
   async function lead(lease: Lease, leaseMs = LEASE_MS) {
     const changes: (Fence | undefined)[] = [];
     const faults: unknown[] = [];
-    const keeper = createLeaseKeeper(lease, {
+    const keeper = new LeaseKeeper(lease, {
       leaseMs,
       onChange: (fence) => changes.push(fence),
       onFault: (error) => faults.push(error),

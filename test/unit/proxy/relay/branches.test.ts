@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Interface } from "ethers";
 import { ChainRefused, ChainUnreachable } from "../../../../proxy/base/chain/json-rpc.ts";
 import type { Chain, Header, RawLog } from "../../../../proxy/base/chain/provider.ts";
-import { createBook, type WatchingBook } from "../../../../proxy/relay/chain-book.ts";
+import { WatchingBook } from "../../../../proxy/relay/chain-book.ts";
 import { createLogger } from "../../../../proxy/base/logging.ts";
 import type { BridgeRecord } from "../../../../proxy/base/store/bridge-records.ts";
 import { bridgeDraft, BRIDGE_USDC, madeAddress, madeHash } from "../../../support/bridges.ts";
@@ -92,7 +92,7 @@ function logOf(
 }
 
 function bookOf(branches: Branches): WatchingBook {
-  return createBook(
+  return new WatchingBook(
     {
       ...{ timeoutSecs: 86_400, bridgingSecs: 1 },
       chains: [

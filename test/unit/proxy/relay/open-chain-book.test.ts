@@ -41,7 +41,12 @@ describe("relay out of the settings", () => {
     const limits = { openPerUser: 10, openPerInstance: 10 };
     const [before, later] = [bridgeDraft(1, {}), bridgeDraft(2, {})];
     await store.make(before, limits);
-    const book = await openBook({ settings: bridgeSettings(), home, store, logger: createLogger("silent") });
+    const { book, stop } = await openBook({
+      settings: bridgeSettings(),
+      home,
+      store,
+      logger: createLogger("silent"),
+    });
     try {
       assert.ok(book.recordOf(before.id));
       await store.make(later, limits);
@@ -56,7 +61,7 @@ describe("relay out of the settings", () => {
       assert.equal(book.progressOf(later).state, "awaiting_funds");
       assert.deepEqual(book.heads(), {});
     } finally {
-      await book.stop();
+      await stop();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     }

@@ -4,7 +4,7 @@ import type { Facts } from "../../../../../proxy/relay/requests.ts";
 import { createBridgeFigures } from "../../../../../proxy/relay/figures.ts";
 import { openBridges } from "../../../../../proxy/api/bridge/open-bridges.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../../../proxy/relay/fold/progress.ts";
-import { createHub, type Hub } from "../../../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../../../proxy/api/events/hub.ts";
 import { createTickets } from "../../../../../proxy/api/payments/tickets.ts";
 import { embeddedStores, type InstanceStores } from "../../../../../proxy/base/store/instance.ts";
 import { openChainDataStore } from "../../../../../proxy/base/store/lmdb/chain-data.ts";
@@ -77,7 +77,7 @@ describe("bridge requests on the stream, and in the figures", () => {
     relay = await startRelayDesk({ stores, book, settings: bridgeSettings(), now: () => NOW });
     const tickets = createTickets(stores.tickets, { tipNumber: () => 1, blockedBy: () => undefined });
     const indexer = { onChange: () => () => undefined, state: () => ({ syncedAt: 1 }) as never };
-    hub = createHub(indexer, openChainDataStore(database), tickets, {
+    hub = new Hub(indexer, openChainDataStore(database), tickets, {
       ...{ chainId: 31_337, pool: BRIDGE_POOL, bridges, now: Date.now, tickMs: 10 },
     });
   });
@@ -121,7 +121,7 @@ describe("bridge requests on the stream, and in the figures", () => {
   it("figures: what stands, what the chains showed, and how long the oldest waits for us", async () => {
     const counted: string[] = [];
     const figures = createBridgeFigures({
-      ...{ store: stores.bridges, book, onChange: bridges.onChange, now: () => NOW },
+      ...{ store: stores.bridges, book, onChange: (listener) => bridges.onChange(listener), now: () => NOW },
       count: (event) => counted.push(event),
     });
     const [old, fresh] = [bridgeDraft(1, {}), bridgeDraft(2, { kind: "from-altchain" })];

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createHistory, type HistoryChunks } from "../../../../../proxy/api/events/history.ts";
+import { HistoryChunks } from "../../../../../proxy/api/events/history.ts";
 import { historyRoutes } from "../../../../../proxy/api/events/history.routes.ts";
 import { idOf } from "../../../../../proxy/api/events/position.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
@@ -58,7 +58,7 @@ class Proxy {
 
   #open(chunkOutputs: number): HistoryChunks {
     this.#listeners = [];
-    return createHistory(
+    return new HistoryChunks(
       {
         state: () => ({ tip: this.data.tip(), syncedAt: 1, fault: this.fault }),
         onChange: (listener) => {

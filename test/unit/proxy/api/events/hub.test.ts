@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHub, type Hub } from "../../../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../../../proxy/api/events/hub.ts";
 import { idOf, parseId } from "../../../../../proxy/api/events/position.ts";
 import { Money } from "../../../../support/money.ts";
 import { StreamReader } from "../../../../support/stream-reader.ts";
@@ -13,7 +13,7 @@ describe("events/hub on a real chain", () => {
     on = await Money.start();
     await on.run();
     await on.reaches(await on.accept(await on.deposit()), "confirmed");
-    hub = createHub(on.indexer, on.data, on.tickets, {
+    hub = new Hub(on.indexer, on.data, on.tickets, {
       chainId: on.anvil.chainId,
       pool: on.pool.address,
       checkEveryMs: 50,
@@ -110,7 +110,7 @@ describe("events/hub on a real chain", () => {
     // A clock that stands: without the end, the reader would sleep until an hour later.
     let clock = 0;
     const hour = 3_600_000;
-    const slow = createHub(on.indexer, on.data, on.tickets, {
+    const slow = new Hub(on.indexer, on.data, on.tickets, {
       chainId: on.anvil.chainId,
       pool: on.pool.address,
       checkEveryMs: hour,

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
-import { createHub, type Hub } from "../../../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../../../proxy/api/events/hub.ts";
 import { idOf } from "../../../../../proxy/api/events/position.ts";
 import type { IndexChange } from "../../../../../proxy/api/merkle/indexer.ts";
 import type { ChainDataStore, LoggedEvent } from "../../../../../proxy/base/store/chain-data.ts";
@@ -16,6 +16,7 @@ import { mustField } from "../../../../../shared/protocol/brands.ts";
 import { StreamReader } from "../../../../support/stream-reader.ts";
 import { until } from "../../../../support/until.ts";
 import { hash, POOL_ADDRESS } from "../merkle/pool-log.ts";
+import { overriding } from "../../../../support/overriding.ts";
 
 type Step =
   /** Blocks with so many events each. */
@@ -94,14 +95,13 @@ class World {
 
   #start(): Hub {
     const data = this.#data;
-    const counted: ChainDataStore = {
-      ...data,
+    const counted = overriding(data, {
       eventsAfter: (position, limit) => {
         this.#reads += 1;
         return data.eventsAfter(position, limit);
       },
-    };
-    return createHub(
+    });
+    return new Hub(
       {
         onChange: (listener) => {
           this.#tell = listener;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createHub, type Hub } from "../../../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../../../proxy/api/events/hub.ts";
 import type { IndexChange } from "../../../../../proxy/api/merkle/indexer.ts";
 import type { ChainDataStore, LoggedEvent } from "../../../../../proxy/base/store/chain-data.ts";
 import { openChainDataStore } from "../../../../../proxy/base/store/lmdb/chain-data.ts";
@@ -12,6 +12,7 @@ import { mustField } from "../../../../../shared/protocol/brands.ts";
 import { StreamReader } from "../../../../support/stream-reader.ts";
 import { until } from "../../../../support/until.ts";
 import { hash, POOL_ADDRESS } from "../merkle/pool-log.ts";
+import { overriding } from "../../../../support/overriding.ts";
 
 const BURST = 1_000;
 
@@ -29,14 +30,13 @@ describe("events: slow readers", () => {
     database = openDatabase(folder);
     data = openChainDataStore(database);
     clock = reads = 0;
-    const counted: ChainDataStore = {
-      ...data,
+    const counted = overriding(data, {
       eventsAfter: (position, limit) => {
         reads += 1;
         return data.eventsAfter(position, limit);
       },
-    };
-    hub = createHub(
+    });
+    hub = new Hub(
       {
         onChange: (listener) => {
           tell = listener;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createUsageCounter, type UsageCounter } from "../../../../../proxy/api/limits/usage-counter.ts";
+import { UsageCounter } from "../../../../../proxy/api/limits/usage-counter.ts";
 import { embeddedStores } from "../../../../../proxy/base/store/instance.ts";
 import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { StoreUnavailable } from "../../../../../proxy/base/store/unavailable.ts";
@@ -36,7 +36,7 @@ describe("limits/usage-counter", () => {
       return isPoured;
     };
     const logger = { warn: (...words: unknown[]) => void warnings.push(words) };
-    return createUsageCounter({ store: { pour }, logger, now: () => now });
+    return new UsageCounter({ store: { pour }, logger, now: () => now });
   }
   const days = (developer: string): Promise<readonly UsageDay[]> =>
     store.days(developer, dayOf(NIGHT) - 1, dayOf(NIGHT) + 2);

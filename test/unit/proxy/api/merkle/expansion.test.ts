@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ChainUnreachable } from "../../../../../proxy/base/chain/json-rpc.ts";
 import type { RawLog } from "../../../../../proxy/base/chain/provider.ts";
-import { createExpansion } from "../../../../../proxy/api/merkle/expansion.ts";
+import { Expansion } from "../../../../../proxy/api/merkle/expansion.ts";
 import type { ChainEvent } from "../../../../../proxy/base/store/chain-data.ts";
 import type { Address } from "../../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, KINDS } from "../../../../../shared/protocol/statements.ts";
@@ -12,7 +12,7 @@ const WETH = `0x${"22".repeat(20)}` as Address;
 const BIG = 2n ** 127n + 1n;
 
 function expand(...logs: RawLog[]): ChainEvent[] {
-  const expansion = createExpansion(logReader(), () => undefined);
+  const expansion = new Expansion(logReader(), () => undefined);
   const events = logs.flatMap((log) => expansion.take(log)).map(({ event }) => event);
   expansion.done();
   return events;
@@ -83,7 +83,7 @@ describe("merkle/expansion", () => {
   });
 
   it("gives each event the chain's own position, so that every proxy gives it the same id", () => {
-    const expansion = createExpansion(logReader(), () => undefined);
+    const expansion = new Expansion(logReader(), () => undefined);
     const logged = [
       executed("private-swap", 1, 0, { logIndex: 4 }),
       noteHashed(1, 3, WETH, 5n, { logIndex: 9 }),

@@ -6,6 +6,7 @@ import { mustField } from "../../../../../shared/protocol/brands.ts";
 import { word } from "../../../../../shared/protocol/bytes.ts";
 import { Money, type MadeStatement } from "../../../../support/money.ts";
 import { until } from "../../../../support/until.ts";
+import { overriding } from "../../../../support/overriding.ts";
 
 describe("merkle/index-check on a real chain", function () {
   let on: Money;
@@ -74,7 +75,7 @@ describe("merkle/index-check on a real chain", function () {
   });
 
   it("finds a nullifier that the pool does not have", async () => {
-    const pool = { ...on.pool, isSpent: () => Promise.resolve(false) };
+    const pool = overriding(on.pool, { isSpent: () => Promise.resolve(false) });
     const { differences } = await checkIndex(on.chain, pool, on.data, 64);
     assert.match(differences.join("\n"), /is spent on one side only/);
   });
@@ -93,13 +94,12 @@ describe("merkle/index-check on a real chain", function () {
   });
 
   it("knows nothing when the chain moves while it is compared, or the node is unreachable", async () => {
-    const pool = {
-      ...on.pool,
+    const pool = overriding(on.pool, {
       isSpent: async () => {
         await on.data.rollbackTo(on.data.tip()!.number - 1);
         return true;
       },
-    };
+    });
     await assert.rejects(checkIndex(on.chain, pool, on.data, 64), { name: "ChainUnreachable" });
     await until("the index to be back", async () => {
       await on.indexer.sync();

@@ -15,6 +15,7 @@ import type { LoggedEvent } from "../../../../../proxy/base/store/chain-data.ts"
 import type { Pool } from "../../../../../proxy/base/chain/pool.ts";
 import type { TicketRecord } from "../../../../../proxy/base/store/tickets.ts";
 import { Money, SILENT } from "../../../../support/money.ts";
+import { overriding } from "../../../../support/overriding.ts";
 
 interface Bend {
   readonly pool?: Pool;
@@ -137,11 +138,11 @@ describe("merkle/index-rebuild on a real chain", function () {
   it("serves nothing that a lying node made: a statement left out, and a bent root", async () => {
     await confirmed();
     await on.sequencer.stop();
-    const without = (name: string): Pool => ({
-      ...on.pool,
-      logs: async (range) =>
-        (await on.pool.logs(range)).filter((raw) => on.pool.parseLog(raw)?.kind !== name),
-    });
+    const without = (name: string): Pool =>
+      overriding(on.pool, {
+        logs: async (range) =>
+          (await on.pool.logs(range)).filter((raw) => on.pool.parseLog(raw)?.kind !== name),
+      });
     for (const name of ["executed", "root"]) {
       const { isComplete, report } = await rebuild({ pool: without(name), fromNothing: true }).catch(
         (error: unknown): Rebuilt => {

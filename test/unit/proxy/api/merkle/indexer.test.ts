@@ -3,11 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ChainRefused } from "../../../../../proxy/base/chain/json-rpc.ts";
-import { createPool } from "../../../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../../../proxy/base/chain/pool.ts";
 import type { Chain } from "../../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { createMerkle } from "../../../../../proxy/api/merkle/merkle.service.ts";
-import { createIndexer, type IndexChange } from "../../../../../proxy/api/merkle/indexer.ts";
+import { Indexer, type IndexChange } from "../../../../../proxy/api/merkle/indexer.ts";
 import { openChainDataStore } from "../../../../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { Money } from "../../../../support/money.ts";
@@ -102,7 +102,7 @@ describe("merkle/indexer on a real chain", function () {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
     const database = openDatabase(folder);
     const data = openChainDataStore(database);
-    const indexer = createIndexer(strict, createPool(strict, on.pool.address), data, createLogger("silent"), {
+    const indexer = new Indexer(strict, new Pool(strict, on.pool.address), data, createLogger("silent"), {
       deploymentBlock: 1,
       pollIntervalMs: 5,
     });

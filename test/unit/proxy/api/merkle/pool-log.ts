@@ -1,6 +1,6 @@
 // Logs of a pool as a node would give them, encoded by the compiler's ABI.
 import { Interface } from "ethers";
-import { createPool, type Pool } from "../../../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../../../proxy/base/chain/pool.ts";
 import type { Chain, RawLog } from "../../../../../proxy/base/chain/provider.ts";
 import { POOL_ABI } from "../../../../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../../../../shared/protocol/brands.ts";
@@ -28,7 +28,7 @@ const MOVED: Readonly<Record<Kind, Pick<Said, "moved">>> = {
 
 /** Reads logs; asks no chain. */
 export function logReader(): Pool {
-  return createPool({ chainId: 1n } as Chain, POOL_ADDRESS);
+  return new Pool({ chainId: 1n } as Chain, POOL_ADDRESS);
 }
 
 interface Where {

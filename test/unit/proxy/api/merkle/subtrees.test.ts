@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Chain, RawLog } from "../../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
-import { createIndexer, type Indexer } from "../../../../../proxy/api/merkle/indexer.ts";
+import { Indexer } from "../../../../../proxy/api/merkle/indexer.ts";
 import { CommitmentTree, inTree } from "../../../../../proxy/api/merkle/tree.ts";
 import type { ChainDataStore, LoggedEvent } from "../../../../../proxy/base/store/chain-data.ts";
 import { SUBTREE_LEAVES } from "../../../../../shared/notes/merkle.ts";
@@ -13,6 +13,7 @@ import { openChainDataStore } from "../../../../../proxy/base/store/lmdb/chain-d
 import { openDatabase, type Database } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { TREE_DEPTH } from "../../../../../shared/protocol/tree.ts";
 import { executed, hash, logReader } from "./pool-log.ts";
+import { overriding } from "../../../../support/overriding.ts";
 
 /** Two whole subtrees and a part of a third one, four leaves a statement, eight statements a block. */
 const STATEMENTS = 150;
@@ -37,8 +38,7 @@ class Node {
     },
   } as unknown as Chain;
 
-  readonly pool = {
-    ...logReader(),
+  readonly pool = overriding(logReader(), {
     logs: (range: { fromBlock?: number; toBlock?: number; blockHash?: string }) => {
       const all = Array.from({ length: STATEMENTS }, (_, statement) => logOf(statement));
       const isIn = ({ blockNumber, blockHash }: RawLog): boolean =>
@@ -47,7 +47,7 @@ class Node {
           : blockHash === range.blockHash;
       return Promise.resolve(all.filter(isIn));
     },
-  };
+  });
 }
 
 describe("merkle/indexer: subtrees that are kept", () => {
@@ -70,7 +70,7 @@ describe("merkle/indexer: subtrees that are kept", () => {
   /** Started, and at the chain's head; stopped again. */
   async function indexed(store: ChainDataStore = data): Promise<Indexer> {
     const options = { deploymentBlock: 0, pollIntervalMs: 60_000 };
-    const indexer = createIndexer(node.chain, node.pool, store, createLogger("silent"), options);
+    const indexer = new Indexer(node.chain, node.pool, store, createLogger("silent"), options);
     await indexer.start();
     await indexer.sync();
     await indexer.stop();
@@ -201,7 +201,7 @@ describe("merkle/indexer: subtrees that are kept", () => {
   });
 
   it("does without where they cannot be written", async () => {
-    const full = { ...data, keepSubtrees: () => Promise.reject(new Error("the disk is full")) };
+    const full = overriding(data, { keepSubtrees: () => Promise.reject(new Error("the disk is full")) });
     assertSame((await indexed(full)).tree, fresh());
     assert.deepEqual(kept(), [false, false, false]);
   });

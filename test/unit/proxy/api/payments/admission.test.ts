@@ -3,7 +3,7 @@ import { openOf } from "../../../../support/stores/tickets.ts";
 import { Wallet } from "ethers";
 import { spendDraft } from "../../../../support/drafts.ts";
 import { attester } from "../../../../../scripts/stack/pool-transaction.ts";
-import { createAdmission, type Admission } from "../../../../../proxy/api/payments/admission.ts";
+import { Admission } from "../../../../../proxy/api/payments/admission.ts";
 import type { Body } from "../../../../../proxy/api/payments/body.ts";
 import { toTransaction } from "../../../../../proxy/api/payments/transaction.ts";
 import type { ErrorCode } from "../../../../../shared/api/errors.ts";
@@ -32,8 +32,9 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
       assets: [asset],
       minimums: [{ asset: asset.address, operation: "deposit", minimum: 1_000n }],
     });
-    admission = createAdmission({
+    admission = new Admission({
       pool: on.pool,
+      brakes: on.pool,
       tokens: on.tokens,
       assets: [asset],
       fees,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Owner } from "../../../../../proxy/base/http/state.ts";
 import type { TicketRecord } from "../../../../../proxy/base/store/tickets.ts";
-import { createAdmission, type Admission } from "../../../../../proxy/api/payments/admission.ts";
+import { Admission } from "../../../../../proxy/api/payments/admission.ts";
 import type { Body } from "../../../../../proxy/api/payments/body.ts";
 import { spendDraft } from "../../../../support/drafts.ts";
 import { toHex } from "../../../../../shared/protocol/bytes.ts";
@@ -48,8 +48,8 @@ describe("payments: after the restore of an older copy of the store", function (
   function admission(isFresh = true): Admission {
     const { pool, tokens, store: tickets, data, usdcAddress: address } = on;
     const assets = [{ address, symbol: "USDC", decimals: 6 }];
-    return createAdmission({
-      ...{ pool, tokens, tickets, data, assets, fees: testFees({ assets }) },
+    return new Admission({
+      ...{ pool, brakes: pool, tokens, tickets, data, assets, fees: testFees({ assets }) },
       ...{ isFresh: () => isFresh, now: Date.now },
     });
   }

@@ -5,7 +5,10 @@ import { keepsNothing } from "../../../../support/fees.ts";
 import type { Money } from "../../../../support/money.ts";
 
 /** The service's own steps on a stage's chain, enclave and store. */
-export function paymentsOn({ pool, attestor, accepting }: Money, admission: Admission): Payments {
+export function paymentsOn(
+  { pool, attestor, accepting }: Money,
+  admission: Pick<Admission, "admit">,
+): Payments {
   const attestations = createAttestations(attestor);
   return createPayments({ ...accepting, pool, admission, attestations, feeNotes: keepsNothing });
 }

@@ -14,7 +14,7 @@ import type { Tokens } from "../../../../../proxy/base/chain/token.ts";
 import { setRule } from "../../../../../proxy/base/fees/developer-rules.ts";
 import { ApiError } from "../../../../../proxy/base/http/errors.ts";
 import { embeddedStores } from "../../../../../proxy/base/store/instance.ts";
-import { createAdmission, type AdmissionParts } from "../../../../../proxy/api/payments/admission.ts";
+import { Admission, type AdmissionParts } from "../../../../../proxy/api/payments/admission.ts";
 import { readSequenceBody, type Body } from "../../../../../proxy/api/payments/body.ts";
 import { encodeUniswapPath } from "../../../../../shared/api/uniswap-path.ts";
 import { toTransaction } from "../../../../../proxy/api/payments/transaction.ts";
@@ -82,7 +82,7 @@ interface World {
 }
 
 function admission({ pool, tokens, data, reserved = false, isFresh = false }: World = {}) {
-  return createAdmission({
+  return new Admission({
     pool: {
       home: setting.home,
       address: POOL,
@@ -91,10 +91,13 @@ function admission({ pool, tokens, data, reserved = false, isFresh = false }: Wo
       isAsset: async () => true,
       executor: async () => EXECUTOR,
       threshold: async () => 1,
-      brakes: async () => ({ attestedFrom: 0, isUnsound: false }),
+      ...pool,
+    },
+    brakes: {
+      brakes: async () => ({ attestedFrom: 0, isUnsound: false, advanceableFrom: 0 }),
       attestedRoom: async () => 10n ** 30n,
       ...pool,
-    } as Pool,
+    },
     tokens: {
       balanceOf: async () => 10n ** 30n,
       isAuthorizationUsed: async () => false,

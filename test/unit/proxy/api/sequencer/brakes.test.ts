@@ -81,7 +81,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     await on.run();
     await on.reaches(await on.accept(await on.deposit(DEPOSIT)), "confirmed");
     await (await poolOf(on).getFunction("pause")()).wait();
-    const { simulate } = on.pool;
+    const simulate = on.pool.simulate.bind(on.pool);
     let isToOpen = false;
     Object.assign(on.pool, {
       simulate: async (...given: Parameters<typeof simulate>) => {

@@ -8,7 +8,7 @@ import type {
   TicketRecord,
   TicketStatus,
 } from "../../../../../proxy/base/store/tickets.ts";
-import { createOutcomes } from "../../../../../proxy/api/sequencer/outcomes.ts";
+import { Outcomes } from "../../../../../proxy/api/sequencer/outcomes.ts";
 import { Queue } from "../../../../../proxy/api/sequencer/queue.ts";
 import type { TermParts } from "../../../../../proxy/api/sequencer/term.ts";
 import { TICKET_ERRORS } from "../../../../../proxy/api/sequencer/refusals.ts";
@@ -53,7 +53,7 @@ async function settled(
   const store = { byStatement: async () => undefined };
   const metrics = createMetrics();
   const parts = { data, queue, store, writes, logger: SILENT, metrics, now: () => 0 };
-  await createOutcomes(parts as unknown as TermParts).settleAll(TIP, 9);
+  await new Outcomes(parts as unknown as TermParts).settleAll(TIP, 9);
   return now;
 }
 

@@ -6,7 +6,7 @@ import { embeddedStores } from "../../../../../proxy/base/store/instance.ts";
 import type { TicketRecord, TicketStatus } from "../../../../../proxy/base/store/tickets.ts";
 import { Queue } from "../../../../../proxy/api/sequencer/queue.ts";
 import { createBalanceWatch } from "../../../../../proxy/api/sequencer/balance-watch.ts";
-import { createSequencer } from "../../../../../proxy/api/sequencer/sequencer.ts";
+import { Sequencer } from "../../../../../proxy/api/sequencer/sequencer.ts";
 import type { SequencerParts } from "../../../../../proxy/api/sequencer/term.ts";
 import { logSteps } from "../../../../../proxy/api/sequencer/reporting.ts";
 import { readExposition, type Exposition } from "../../../../support/exposition.ts";
@@ -201,7 +201,7 @@ describe("from a request to its transaction, on a real chain", function () {
   it("a store that does not say who has the lease is counted each time", async () => {
     const metrics = createMetrics();
     const unreachable = (): Promise<never> => Promise.reject(new Error("unreachable"));
-    const sequencer = createSequencer(
+    const sequencer = new Sequencer(
       {
         ...({} as Omit<SequencerParts, "lease" | "logger" | "metrics" | "now">),
         lease: { isShared: true, take: unreachable, giveBack: unreachable, report: unreachable },

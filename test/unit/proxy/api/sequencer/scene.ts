@@ -10,7 +10,7 @@ import {
   spendDraft,
   swapDraft,
 } from "../../../../support/drafts.ts";
-import { createPool, type Pool, type PoolRefusal } from "../../../../../proxy/base/chain/pool.ts";
+import { Pool, type PoolRefusal } from "../../../../../proxy/base/chain/pool.ts";
 import type { Chain } from "../../../../../proxy/base/chain/provider.ts";
 import type { Tokens } from "../../../../../proxy/base/chain/token.ts";
 import type { Attestor, RootRequest } from "../../../../../proxy/api/enclave-link/attestor.ts";
@@ -19,10 +19,10 @@ import type { TicketWrites } from "../../../../../proxy/base/store/ticket-store.
 import type { TicketChange, TicketRecord } from "../../../../../proxy/base/store/tickets.ts";
 import { Backoff } from "../../../../../proxy/api/sequencer/backoff.ts";
 import { CallsInFlight } from "../../../../../proxy/api/sequencer/calls-in-flight.ts";
-import { createBatches, type Batch } from "../../../../../proxy/api/sequencer/batch.ts";
+import { Batches, type Batch } from "../../../../../proxy/api/sequencer/batch.ts";
 import { Blockage } from "../../../../../proxy/api/sequencer/blockage.ts";
 import { Queue } from "../../../../../proxy/api/sequencer/queue.ts";
-import { createMembers } from "../../../../../proxy/api/sequencer/members.ts";
+import { Members } from "../../../../../proxy/api/sequencer/members.ts";
 import type { TermParts } from "../../../../../proxy/api/sequencer/term.ts";
 import type { QueueView } from "../../../../../proxy/api/sequencer/root-update.ts";
 import type { SignedBy } from "../../../../../shared/protocol/host/signed-by.ts";
@@ -37,6 +37,7 @@ import { toHex, word } from "../../../../../shared/protocol/bytes.ts";
 import { encodeProof } from "../../../../../shared/protocol/host/proofs.ts";
 import { checkStatement, kindById, type Kind } from "../../../../../shared/protocol/statements.ts";
 import { NO_PROOF, SILENT } from "../../../../support/money.ts";
+import { overriding } from "../../../../support/overriding.ts";
 
 const abi = new Interface(POOL_ABI);
 const POOL = `0x${"aa".repeat(20)}` as Address;
@@ -210,14 +211,13 @@ export class Scene {
       logger: SILENT,
       maxBatch: this.#maxBatch,
     } as unknown as TermParts;
-    const batches = createBatches(parts, createMembers(parts));
+    const batches = new Batches(parts, new Members(parts));
     return batches.next({ number: this.tip, hash: key, timestamp: 1_000 }, before);
   }
 
   #pool(): Pool {
-    const real = createPool({ chainId: 1n } as Chain, POOL);
-    return {
-      ...real,
+    const real = new Pool({ chainId: 1n } as Chain, POOL);
+    return overriding(real, {
       threshold: async () => this.#attestations.length,
       isSigner: async () => true,
       executor: async () => this.executor,
@@ -238,7 +238,7 @@ export class Scene {
         });
         return { refusals, gasUsed: this.saysGas ? this.gasOf(call.kinds.length) : undefined };
       },
-    };
+    });
   }
 
   #attestor(): Attestor {

@@ -4,7 +4,7 @@ import { Contract } from "ethers";
 import { loadArtifact } from "../../../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../../../scripts/deploy/pool.ts";
 import { depositDraft, swapDraft } from "../../../../support/drafts.ts";
-import { createAdmission } from "../../../../../proxy/api/payments/admission.ts";
+import { Admission } from "../../../../../proxy/api/payments/admission.ts";
 import type { TicketError, TicketRecord } from "../../../../../proxy/base/store/tickets.ts";
 import { POOL_ABI } from "../../../../../shared/contracts/abi.ts";
 import { ZERO_ADDRESS, type Address } from "../../../../../shared/protocol/brands.ts";
@@ -174,8 +174,8 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
       { address: weth, symbol: "WETH", decimals: 18 },
     ];
     const { pool, tokens, store: tickets, data } = on;
-    const admission = createAdmission({
-      ...{ pool, tokens, assets, fees: testFees({ assets }) },
+    const admission = new Admission({
+      ...{ pool, brakes: pool, tokens, assets, fees: testFees({ assets }) },
       ...{ tickets, data, isFresh: () => true, now: Date.now },
     });
     const payments = paymentsOn(on, admission);
@@ -195,8 +195,8 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
     const asset = { address: weth, symbol: "WETH", decimals: 18 };
     const fees = testFees({ assets: [asset] });
     const { pool, tokens, store: tickets, data } = on;
-    const admission = createAdmission({
-      ...{ pool, tokens, assets: [asset], fees },
+    const admission = new Admission({
+      ...{ pool, brakes: pool, tokens, assets: [asset], fees },
       ...{ tickets, data, isFresh: () => false, now: Date.now },
     });
     const payments = paymentsOn(on, admission);

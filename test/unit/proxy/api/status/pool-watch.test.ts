@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
-import { createPool } from "../../../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../../../proxy/base/chain/pool.ts";
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
 import type { PoolBrakes } from "../../../../../proxy/base/observe/metrics.ts";
 import { createPoolWatch } from "../../../../../proxy/api/status/pool-watch.ts";
@@ -40,7 +40,7 @@ describe("pool-watch: on a real pool", function () {
     token = world.moreAssets[0]!;
     contract = new Contract(token, (await loadArtifact("RefusingToken")).abi, world.owner);
     const { chainId, pool: address } = world.setting.home;
-    pool = createPool(createChain(world.provider._getConnection().url, chainId), address);
+    pool = new Pool(createChain(world.provider._getConnection().url, chainId), address);
     await world.call(contract, "mint", world.owner.address, HELD);
     const terms = { asset: token, amount: HELD, depositor: mustAddress(world.owner.address) };
     assert.equal(await outcome(world, toyProved(seal(depositDraft(world.setting, terms)))), 0n);
@@ -94,7 +94,7 @@ describe("pool-watch: on a real pool", function () {
   });
 
   it("knows nothing while the node does not answer", async () => {
-    const silent = createPool(createChain("http://127.0.0.1:1", 1n), world.setting.home.pool);
+    const silent = new Pool(createChain("http://127.0.0.1:1", 1n), world.setting.home.pool);
     assert.equal(await look(silent, [token]), undefined);
   });
 });

@@ -4,7 +4,7 @@ import { ChainUnreachable } from "../../../../../proxy/base/chain/json-rpc.ts";
 import type { Header } from "../../../../../proxy/base/chain/provider.ts";
 import type { Market, Venue } from "../../../../../proxy/api/swap/venue.ts";
 import { ApiError } from "../../../../../proxy/base/http/errors.ts";
-import { createSwapQuotes, type SwapQuoteParts } from "../../../../../proxy/api/swap/swap.service.ts";
+import { SwapQuotes, type SwapQuoteParts } from "../../../../../proxy/api/swap/swap.service.ts";
 import { swapQuote, type SwapQuote } from "../../../../../shared/api/swaps.ts";
 import type { Address, Bytes32 } from "../../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../../shared/protocol/host/text.ts";
@@ -58,7 +58,7 @@ function quotes(change: Partial<SwapQuoteParts> = {}, deadlineMs?: number) {
     now: () => NOW,
     ...change,
   };
-  const service = createSwapQuotes(parts, deadlineMs);
+  const service = new SwapQuotes(parts, deadlineMs);
   return (request: Partial<Parameters<typeof service.quote>[0]> = {}): Promise<SwapQuote> =>
     service.quote(
       { token_in: A, token_out: B, shares_in: "1000003", tolerance_bps: 100, ...request },

@@ -5,11 +5,11 @@ import { ChainUnreachable, ChainRefused } from "../../../../../proxy/base/chain/
 import type { CallRequest, Chain } from "../../../../../proxy/base/chain/provider.ts";
 import { createConcurrencyLimit } from "../../../../../proxy/base/chain/concurrency-limit.ts";
 import {
-  createVenue,
+  UniswapVenue,
   VENUE_ABI,
+  type Venue,
   type Market,
   type Moment,
-  type Venue,
 } from "../../../../../proxy/api/swap/venue.ts";
 import { ZERO_ADDRESS, type Address, type Bytes32 } from "../../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../../shared/protocol/host/text.ts";
@@ -55,7 +55,7 @@ function venueOf(change: Script = {}): { venue: Venue; asked: string[] } {
     return typeof answer === "string" ? answer : ABI.encodeFunctionResult(parsed.name, answer);
   };
   return {
-    venue: createVenue({ factory: FACTORY, quoter: QUOTER }, { call }, createConcurrencyLimit(4, 100)),
+    venue: new UniswapVenue({ factory: FACTORY, quoter: QUOTER }, { call }, createConcurrencyLimit(4, 100)),
     asked,
   };
 }

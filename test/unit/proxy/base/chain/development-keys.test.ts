@@ -13,7 +13,7 @@ import {
   requireNoDevelopmentKeys,
 } from "../../../../../proxy/base/chain/development-keys.ts";
 import { ChainUnreachable } from "../../../../../proxy/base/chain/json-rpc.ts";
-import { createPool } from "../../../../../proxy/base/chain/pool.ts";
+import { Pool } from "../../../../../proxy/base/chain/pool.ts";
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
 import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../../scripts/lab/bench/trapdoor/keys.ts";
 import { deployTestUsdc, deployVerifiers, readKeys } from "../../../../../scripts/deploy/pool.ts";
@@ -137,7 +137,7 @@ describe("base/chain/development-keys", () => {
           assets: [(await deployTestUsdc(deployer)).address],
           verifiers: await deployVerifiers(deployer, keys),
         });
-        const pool = createPool(createChain(anvil.url, BigInt(anvil.chainId)), address);
+        const pool = new Pool(createChain(anvil.url, BigInt(anvil.chainId)), address);
         await requireNoDevelopmentKeys(honest, pool, await developmentKeyHashes());
       };
       await assert.rejects(judge(benchmark), /the pool's deposit-shield key is a development key/);

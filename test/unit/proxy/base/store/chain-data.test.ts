@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createHub } from "../../../../../proxy/api/events/hub.ts";
+import { Hub } from "../../../../../proxy/api/events/hub.ts";
 import { idOf } from "../../../../../proxy/api/events/position.ts";
-import { createExpansion } from "../../../../../proxy/api/merkle/expansion.ts";
+import { Expansion } from "../../../../../proxy/api/merkle/expansion.ts";
 import type {
   ChainDataStore,
   LoggedEvent,
@@ -43,7 +43,7 @@ describe("base/store/chain-data (LMDB): swaps", () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-chain-data-"));
     database = openDatabase(folder);
     data = openChainDataStore(database);
-    const expansion = createExpansion(logReader(), () => undefined);
+    const expansion = new Expansion(logReader(), () => undefined);
     logged = [
       executed("deposit-shield", 1, 0, { logIndex: 0 }),
       executed("private-swap", 2, 3, { block: 2, logIndex: 0 }),
@@ -59,7 +59,7 @@ describe("base/store/chain-data (LMDB): swaps", () => {
 
   /** All that a stream shows behind an id, up to `synced`. */
   async function streamed(from?: string): Promise<StreamEvent[]> {
-    const hub = createHub(
+    const hub = new Hub(
       { onChange: () => () => undefined, state: () => ({ tip: data.tip(), syncedAt: 1, fault: undefined }) },
       data,
       { onChange: () => () => undefined, openOf: async () => [] } as unknown as Tickets,
@@ -129,7 +129,7 @@ describe("base/store/chain-data (LMDB): swaps", () => {
   });
 
   it("keeps a credited note, shows it with what is in it, and takes it back", async () => {
-    const expansion = createExpansion(logReader(), () => undefined);
+    const expansion = new Expansion(logReader(), () => undefined);
     const [note] = expansion.take(credited(7, WETH, VALUE, { block: 3, logIndex: 1, tx: 3 }));
     await data.append([{ number: 3, hash: hash(1_003), timestamp: 30 }], [note!]);
     const shown = (await streamed()).filter((event) => event.kind === "leaf").at(-1);

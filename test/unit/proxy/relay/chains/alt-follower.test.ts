@@ -1,10 +1,10 @@
 // The other blockchain as a process of its own, and the follower of it.
 import assert from "node:assert/strict";
 import { lamports } from "@solana/kit";
-import { createAltFollower } from "../../../../../proxy/relay/chains/alt-follower.ts";
+import { AltFollower } from "../../../../../proxy/relay/chains/alt-follower.ts";
 import { altKeyOf, spellAlt } from "../../../../../proxy/relay/chains/alt-keys.ts";
-import { createLedger, type Ledger } from "../../../../../proxy/relay/chains/ledger.ts";
-import { createWatched, type Watched } from "../../../../../proxy/relay/chains/watched.ts";
+import { Ledger } from "../../../../../proxy/relay/chains/ledger.ts";
+import { Watched } from "../../../../../proxy/relay/chains/watched.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { burnTransaction } from "../../../../../shared/altchain/burn.ts";
 import type { AltchainNode } from "../../../../../shared/altchain/node.ts";
@@ -63,13 +63,13 @@ describe("relay on the other blockchain", function () {
   }
 
   function following(node: AltchainNode = chain.node) {
-    const watched: Watched = createWatched();
-    const ledger: Ledger = createLedger({
+    const watched: Watched = new Watched();
+    const ledger: Ledger = new Ledger({
       confirmations: 1,
       isKept: (key, event) => watched.keeps("alt", key, event),
       onChange: () => undefined,
     });
-    const follower = createAltFollower(
+    const follower = new AltFollower(
       { name: "altchain", node, token: chain.token, domain: 5, commitment: "confirmed", pollIntervalMs: 20 },
       watched,
       ledger,
@@ -94,10 +94,10 @@ describe("relay on the other blockchain", function () {
   }
 
   async function assertRebuilt(on: ReturnType<typeof following>, deposit: Deposit): Promise<void> {
-    await on.follower.sync();
+    await on.follower.passing.sync();
     const again = following();
     again.watch(deposit);
-    await again.follower.sync();
+    await again.follower.passing.sync();
     assert.equal(again.said(deposit), on.said(deposit));
   }
 
@@ -105,18 +105,18 @@ describe("relay on the other blockchain", function () {
     const on = following();
     const deposit = await depositKey();
     on.watch(deposit);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     await pay(deposit.key.address, AMOUNT);
     await pay(deposit.key.address, 7n);
     await pay((await depositKey()).key.address, AMOUNT);
     await slots(3);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     assert.deepEqual(on.kinds(deposit), ["moved", "moved"]);
     await assertRebuilt(on, deposit);
 
     await burn(deposit, AMOUNT + 7n);
     await slots(3);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     assert.deepEqual(on.kinds(deposit), ["moved", "moved", "moved", "left", "burned"]);
     const [burned] = on.ledger.entriesOf(altKeyOf(deposit.key.address));
     assert.deepEqual(burned!.event, {
@@ -135,10 +135,10 @@ describe("relay on the other blockchain", function () {
     const on = following();
     const deposit = await depositKey();
     on.watch(deposit);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     await pay(deposit.key.address, AMOUNT);
     await slots(2);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     assert.deepEqual(on.kinds(deposit), ["moved"]);
     await chain.develop("reorganise", { slots: 3 });
     await slots(4);
@@ -153,13 +153,13 @@ describe("relay on the other blockchain", function () {
   it("leaves a branch that was taken back also while it has to look back for a new address", async () => {
     const on = following();
     await slots(2);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     await chain.develop("reorganise", { slots: 2 });
     const deposit = await depositKey();
     on.watch(deposit);
     await pay(deposit.key.address, AMOUNT);
     await slots(2);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     assert.equal(on.follower.isWaiting(deposit.account), false);
     assert.deepEqual(on.kinds(deposit), ["moved"]);
   });
@@ -168,7 +168,7 @@ describe("relay on the other blockchain", function () {
     const on = following();
     const deposit = await depositKey();
     on.watch(deposit);
-    await on.follower.sync();
+    await on.follower.passing.sync();
     await pay(deposit.key.address, AMOUNT);
     await slots(2);
     await chain.crash();
@@ -193,11 +193,11 @@ describe("relay on the other blockchain", function () {
         const [key, account] = [paid.key, altAddress(i)];
         on.watch({ key, account });
       }
-      await on.follower.sync();
+      await on.follower.passing.sync();
       const before = asked;
       await pay(paid.key.address, AMOUNT);
       await slots(5);
-      await on.follower.sync();
+      await on.follower.passing.sync();
       assert.deepEqual(on.kinds(paid), ["moved"]);
       return asked - before;
     };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PATIENCE_MS } from "../../../../../scripts/base/poll.ts";
-import { createAttestations, type Attestations } from "../../../../../proxy/relay/chains/attestations.ts";
+import { Attestations } from "../../../../../proxy/relay/chains/attestations.ts";
 import {
   AttesterUnavailable,
   createAttesterClient,
@@ -102,31 +102,31 @@ describe("relay attestations", () => {
   });
 
   const deskOf = (timeoutMs: number): Attestations =>
-    createAttestations(createAttesterClient({ url, timeoutMs, maxBytes: 20_000 }), createLogger("silent"), {
+    new Attestations(createAttesterClient({ url, timeoutMs, maxBytes: 20_000 }), createLogger("silent"), {
       ...{ pollIntervalMs: 5, wanted: () => burns, headOf: () => head, now: () => clock },
       onChange: ({ id }) => void news.push(id),
     });
   const status = () => desk.of(burns[0]!)?.status;
 
   it("waits while it is pending, each time longer, and has it when it is complete", async () => {
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(status(), "pending");
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(asked.length, 1);
     answer = () => told(pending);
     clock = 1_000;
-    await desk.sync();
+    await desk.passing.sync();
     clock = 2_500;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(asked.length, 2, "not before twice the time");
     answer = () => told(complete());
     clock = 3_000;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(status(), "complete");
     assert.equal(desk.of(burns[0]!)!.nonce, madeHash(7));
     assert.deepEqual(news, ["burn 1", "burn 1"]);
     clock = 62_999;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(asked.length, 3, "what is complete is not asked for again at once");
     assert.equal(asked[0], `GET /v2/messages/6?transactionHash=${madeHash(101)}`);
   });
@@ -142,12 +142,12 @@ describe("relay attestations", () => {
   ] as const) {
     it(`leaves a well attested message with ${what} alone`, async () => {
       answer = () => told(complete({ bend }));
-      await desk.sync();
+      await desk.passing.sync();
       assert.equal(status(), "pending");
       burns = [burnOf(1, undefined)];
       if (what !== "another sender" && what !== "another caller" && what !== "no nonce") {
         clock = 1e6;
-        await desk.sync();
+        await desk.passing.sync();
         assert.equal(status(), "pending", "nor for a burn that emitted none");
       }
     });
@@ -155,7 +155,7 @@ describe("relay attestations", () => {
 
   it("leaves an attestation alone that is none", async () => {
     answer = () => told({ ...complete(), attestation: `0x${"11".repeat(130)}` });
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(status(), "pending");
   });
 
@@ -164,12 +164,12 @@ describe("relay attestations", () => {
     const wrong = mustFromHex(right.attestation);
     wrong[20]! ^= 1;
     answer = () => told({ ...right, attestation: toHex(wrong) });
-    await desk.sync();
+    await desk.passing.sync();
     // By its form it is one; the contract refuses it.
     assert.equal(status(), "complete");
     answer = () => told(right);
     clock = 60_000;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(desk.of(burns[0]!)!.attestation, right.attestation);
     assert.equal(asked.length, 2);
   });
@@ -177,7 +177,7 @@ describe("relay attestations", () => {
   it("gives each of two like burns of one transaction a message of its own", async () => {
     burns = [burnOf(1), { ...burnOf(1), id: "twin" }];
     answer = () => told(complete(), complete({ nonce: 8n }));
-    await desk.sync();
+    await desk.passing.sync();
     assert.deepEqual(
       burns.map((burn) => desk.of(burn)!.nonce),
       [madeHash(7), madeHash(8)],
@@ -190,29 +190,29 @@ describe("relay attestations", () => {
       path.startsWith("/v2/reattest/")
         ? { status: 200, text: "{}" }
         : told(complete({ expirationBlock: 100n }));
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(status(), "complete");
     head = 99;
     assert.equal(status(), "expired");
     clock = 1_000;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(asked.at(-1), `POST /v2/reattest/${madeHash(7)}`);
     assert.equal(status(), "expired");
     answer = () => told(complete({ finality: 2_000 }));
     clock = 10_000;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(status(), "complete");
   });
 
   it("bears an hour without attesters, asks ever less, and goes on where it was", async () => {
     answer = () => ({ status: 503, text: "away" });
     for (clock = 0; clock < 3_600_000; clock += 1_000)
-      await desk.sync().catch((error: unknown) => assert.ok(error instanceof AttesterUnavailable));
+      await desk.passing.sync().catch((error: unknown) => assert.ok(error instanceof AttesterUnavailable));
     assert.equal(desk.isAway(), true);
     assert.ok(asked.length > 50 && asked.length < 80, String(asked.length));
     answer = () => told(complete());
     clock += 60_000;
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(desk.isAway(), false);
     assert.equal(status(), "complete");
   });
@@ -220,19 +220,19 @@ describe("relay attestations", () => {
   it("takes no answer that is too long, of another form, or never comes", async () => {
     for (const text of ["{", "[]", JSON.stringify({ messages: [{ message: 7 }] }), "x".repeat(30_000)]) {
       answer = () => ({ status: 200, text });
-      await assert.rejects(desk.sync(), AttesterUnavailable);
+      await assert.rejects(desk.passing.sync(), AttesterUnavailable);
       clock += 1e6;
     }
     server.removeAllListeners("request");
-    await assert.rejects(deskOf(100).sync(), AttesterUnavailable);
+    await assert.rejects(deskOf(100).passing.sync(), AttesterUnavailable);
   });
 
   it("forgets what is delivered or was taken back", async () => {
     answer = () => told(complete());
-    await desk.sync();
+    await desk.passing.sync();
     const [burn] = burns;
     burns = [];
-    await desk.sync();
+    await desk.passing.sync();
     assert.equal(desk.of(burn!), undefined);
   });
 

@@ -1,6 +1,6 @@
 // Against a real node. What is sent, and what becomes of it, is played in worker.test.ts.
 import assert from "node:assert/strict";
-import { createChainSender } from "../../../../../proxy/relay/desk/chain-sender.ts";
+import { ChainSender } from "../../../../../proxy/relay/desk/chain-sender.ts";
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { createGasWallet } from "../../../../../proxy/base/chain/gas-wallet.ts";
@@ -19,7 +19,7 @@ describe("relay/desk: the sender of another chain", function () {
       const chain = createChain(anvil.url, BigInt(anvil.chainId), {
         onAsked: (method) => asked.push(method),
       });
-      const sender = createChainSender({
+      const sender = new ChainSender({
         ...{
           chain,
           wallet: createGasWallet(KEY, chain.chainId),

@@ -16,12 +16,12 @@ import { openKeys } from "../../../../../scripts/stand-ins/venues/attester/keys.
 import { parseSettings } from "../../../../../scripts/stand-ins/venues/attester/settings.ts";
 import { serveJson, type VenueServer } from "../../../../../scripts/stand-ins/venues/json-server.ts";
 import { createAttesterClient } from "../../../../../proxy/relay/chains/attester-client.ts";
-import { createBook, type BookChain, type WatchingBook } from "../../../../../proxy/relay/chain-book.ts";
-import { createChainSender } from "../../../../../proxy/relay/desk/chain-sender.ts";
+import { WatchingBook, type BookChain } from "../../../../../proxy/relay/chain-book.ts";
+import { ChainSender } from "../../../../../proxy/relay/desk/chain-sender.ts";
 import { gasLeft } from "../../../../../proxy/relay/desk/gas-left.ts";
 import type { FeesInForce } from "../../../../../proxy/relay/desk/sweep-fees.ts";
 import type { ExchangeDesk } from "../../../../../proxy/relay/desk/snapshot.ts";
-import { createWorker, type Worker } from "../../../../../proxy/relay/desk/worker.ts";
+import { Worker } from "../../../../../proxy/relay/desk/worker.ts";
 import { Offering } from "../../../../../proxy/relay/offering.ts";
 import { createRelayErrands } from "../../../../../proxy/api/sequencer/relay-errands.ts";
 import { createChain } from "../../../../../proxy/base/chain/provider.ts";
@@ -173,7 +173,7 @@ export class Stage {
       },
     });
     const common = { startBlock: 0, pollIntervalMs: POLL_MS, confirmations: CONFIRMATIONS, blockSecs: 1 };
-    this.book = createBook(
+    this.book = new WatchingBook(
       {
         chains: [
           { ...common, name: HOME_CHAIN, where: "home", chain: on.chain, contracts: heard(cctp, far.cctp) },
@@ -186,7 +186,7 @@ export class Stage {
       SILENT,
     );
     const contracts = ({ transmitter }: Cctp) => ({ forwarders: this.factory.address, transmitter });
-    this.worker = createWorker({
+    this.worker = new Worker({
       book: this.book,
       home: {
         ...{ name: HOME_CHAIN, chainId: on.home.chainId, domain: HOME_DOMAIN },
@@ -198,7 +198,7 @@ export class Stage {
           ...{ name: SECOND, chainId: BigInt(SECOND_ID), domain: SECOND_DOMAIN, chain: farChain },
           contracts: contracts(far.cctp),
           gas: () => gasLeft(farChain, createGasWallet(FAR_KEY, BigInt(SECOND_ID)).address, MOST_FEE),
-          sender: createChainSender({
+          sender: new ChainSender({
             ...{ chain: farChain, wallet: createGasWallet(FAR_KEY, BigInt(SECOND_ID)), logger: SILENT },
             ...{ stuckAfterMs: 30_000, maxFeePerGas: MOST_FEE, now: Date.now },
           }),
