@@ -3,7 +3,7 @@
  * request is known, counted and allowed before its body is read.
  */
 import Koa from "koa";
-import { ENDPOINTS, type Endpoint, type EndpointName } from "../../shared/api/endpoints.ts";
+import type { Endpoint, EndpointName, Step } from "../../shared/api/endpoints.ts";
 import { openApiDocument } from "../../shared/api/openapi.ts";
 import type { Auth } from "./auth/auth.ts";
 import { credential } from "./auth/credential.middleware.ts";
@@ -92,18 +92,18 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   };
   const proofs = badProofs(limits);
   const body = jsonBody();
-  const noSwaps = refuseSwaps();
+  const swaps = refuseSwaps(config);
   const once = idempotency(parts.idempotency, now, (error) =>
     logger.error({ err: error }, "idempotency record not kept"),
   );
-  const stepsOf = (endpoint: Endpoint): Koa.Middleware<RequestState>[] => [
-    requireAccess(endpoint, config),
-    ...(endpoint.codes.includes("PROOF_INVALID") ? [proofs] : []),
-    ...(endpoint.body === undefined ? [] : [body]),
-    ...(endpoint === ENDPOINTS.relay && !config.swaps ? [noSwaps] : []),
-    ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH") ? [once] : []),
-  ];
-  app.use(mountRoutes(handlers, stepsOf));
+  const steps: Readonly<Record<Step, (endpoint: Endpoint) => Koa.Middleware<RequestState>>> = {
+    access: (endpoint) => requireAccess(endpoint, config),
+    proofs: () => proofs,
+    body: () => body,
+    swaps: () => swaps,
+    once: () => once,
+  };
+  app.use(mountRoutes(handlers, (endpoint) => endpoint.steps.map((step) => steps[step](endpoint))));
   app.use(mountOtherMethods());
   app.use(nothingHere);
   return app;

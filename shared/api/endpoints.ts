@@ -47,12 +47,20 @@ export const MAX_BODY_BYTES = 262_144;
  */
 export type Access = "none" | "api-key" | "read" | "write";
 
+/**
+ * What a request passes before the handler, each in the order of the endpoint's row. `access`: who may call, what is
+ * switched off, a query where there is none. `proofs`: who sent many false ones has to wait. `body`: JSON, within the
+ * bounds. `swaps`: a swap where those are off, by the body alone. `once`: Idempotency-Key.
+ */
+export type Step = "access" | "proofs" | "body" | "swaps" | "once";
+
 export interface Endpoint {
   readonly method: "GET" | "POST";
   /** In OpenAPI's spelling: `/sequence/ticket/{ticket_id}`. */
   readonly path: string;
   readonly summary: string;
   readonly access: Access;
+  readonly steps: readonly Step[];
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
@@ -107,6 +115,7 @@ function bridgeAddressFor<const Path extends string>(path: Path, summary: string
     path,
     summary,
     access: "write",
+    steps: ["access", "body", "once"],
     body,
     responses: { 201: bridgeAddress, 200: bridgeAddress },
     offCode: "FEATURE_DISABLED",
@@ -119,6 +128,7 @@ function sequence<K extends Kind>(kind: K, what: string) {
     path: `/sequence/${kind}`,
     summary: `Verify and submit ${what}, in order`,
     access: "write",
+    steps: ["access", "proofs", "body", "once"],
     body: SEQUENCE_BODIES[kind],
     responses: { 202: ticket, 200: ticket },
     codes: [...statementCodes, ...acceptCodes],
@@ -131,6 +141,7 @@ function attest<K extends Kind>(kind: K, what: string) {
     path: `/attest/${kind}`,
     summary: `Attest ${what} without submitting it`,
     access: "write",
+    steps: ["access", "proofs", "body"],
     body: ATTEST_BODIES[kind],
     responses: { 200: attestResponse },
     codes: statementCodes,
@@ -138,7 +149,7 @@ function attest<K extends Kind>(kind: K, what: string) {
 }
 
 function reading<const Path extends string>(path: Path, summary: string) {
-  return { method: "GET", path, summary, access: "read" } as const;
+  return { method: "GET", path, summary, access: "read", steps: ["access"] } as const;
 }
 
 export const ENDPOINTS = {
@@ -163,6 +174,7 @@ export const ENDPOINTS = {
     path: "/session",
     summary: "Mint a short-lived session token for a user",
     access: "api-key",
+    steps: ["access", "body"],
     body: sessionRequest,
     responses: { 201: sessionResponse },
     codes: [],
@@ -172,6 +184,7 @@ export const ENDPOINTS = {
     path: "/session/exchange",
     summary: "Exchange an identity provider's access token for a session",
     access: "none",
+    steps: ["access", "body"],
     body: exchangeRequest,
     responses: { 201: sessionResponse },
     codes: ["APP_UNKNOWN", "STORE_UNAVAILABLE"],
@@ -206,6 +219,7 @@ export const ENDPOINTS = {
     path: "/relay",
     summary: "Submit an already attested transaction",
     access: "write",
+    steps: ["access", "proofs", "body", "swaps", "once"],
     body: relayBody,
     responses: { 202: ticket, 200: ticket },
     codes: [...statementCodes, ...acceptCodes, "ATTESTATION_INVALID", "ROUTE_UNAVAILABLE", "SWAPS_DISABLED"],
@@ -215,6 +229,7 @@ export const ENDPOINTS = {
     path: "/swap/quote",
     summary: "Route, expected output, floor and fees of a private swap",
     access: "read",
+    steps: ["access", "body"],
     body: swapQuoteRequest,
     responses: { 200: swapQuote },
     codes: [

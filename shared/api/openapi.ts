@@ -220,7 +220,7 @@ function requestHeaders(endpoint: Endpoint): Parameter[] {
       "x-enumDescriptions": { [API_VERSION]: "The version of this document" },
     }),
     optional("X-Request-Id", "Taken as the request's id when it is a sane token", { maxLength: 64 }),
-    ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH")
+    ...(endpoint.steps.includes("once")
       ? [optional("Idempotency-Key", IDEMPOTENCY_KEY, { minLength: 1, maxLength: 255 })]
       : []),
     ...("202" in endpoint.responses

@@ -2,7 +2,7 @@
  * Idempotency-Key (IETF httpapi draft): the same key and body runs once and is answered the same for 24 h. A refusal
  * that says `retryable` is not kept: whoever does what it says would get it again.
  * Stands in limits/ because it, too, decides how often a request may count. Answers that hold a
- * credential never pass here: only endpoints whose table row names its codes do.
+ * credential never pass here: only endpoints whose row names the step `once` do.
  */
 import { createHash } from "node:crypto";
 import type { Middleware, Next, ParameterizedContext } from "koa";

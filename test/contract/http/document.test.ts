@@ -35,6 +35,16 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("has a step for each refusal that a step gives", () => {
+    for (const { path, steps, codes, body } of table) {
+      assert.equal(steps[0], "access", path);
+      assert.equal(steps.includes("proofs"), codes.includes("PROOF_INVALID"), path);
+      assert.equal(steps.includes("body"), body !== undefined, path);
+      assert.equal(steps.includes("swaps"), codes.includes("SWAPS_DISABLED"), path);
+      assert.equal(steps.includes("once"), codes.includes("IDEMPOTENCY_MISMATCH"), path);
+    }
+  });
+
   it("names the headers that a request may carry", () => {
     for (const endpoint of table) {
       const names = namesOf(operationOf(endpoint));
