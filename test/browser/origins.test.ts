@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
-import { startEdge, type Edge } from "../contract/http/edge.ts";
+import { startEdge, type Edge } from "../support/edge.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 
 const FRAME = "<!doctype html><title>frame</title>";

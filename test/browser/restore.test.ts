@@ -11,7 +11,7 @@ import { startPageOrigin, strictPolicy, type PageOrigin } from "../support/page-
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { PREFIX } from "../contract/client/checks.ts";
 import { CONFIRMATIONS, HistoryStage } from "../contract/client/history-stage.ts";
-import { CHAIN_ID, POOL } from "../contract/http/edge.ts";
+import { CHAIN_ID, POOL } from "../support/edge.ts";
 import type { Given, Restored } from "./restore-page.ts";
 
 const CHUNK_OUTPUTS = 4_096;

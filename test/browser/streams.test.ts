@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import type { Page } from "playwright-core";
 import { eventsRoutes } from "../../proxy/api/events/events.routes.ts";
 import { Hub } from "../../proxy/api/events/hub.ts";
-import { startEdge, type Edge } from "../contract/http/edge.ts";
+import { startEdge, type Edge } from "../support/edge.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { Money } from "../support/money.ts";
 import { startPageOrigin, type PageOrigin } from "../support/page-origin.ts";

@@ -1,52 +1,32 @@
-/** Handlers on a real HTTP server behind the real error handler, for one caller with an API key. */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import Koa from "koa";
-import Router from "@koa/router";
-import { pino } from "pino";
-import { errorHandler } from "../../proxy/base/http/error-handler.ts";
-import { routePath, type Handlers } from "../../proxy/base/http/routes.ts";
-import type { RequestState } from "../../proxy/base/http/state.ts";
-import { createMetrics } from "../../proxy/base/observe/metrics.ts";
-import { ENDPOINTS, type EndpointName } from "../../shared/api/endpoints.ts";
+/** Routes at an edge, for a caller with an API key. */
+import type { FeatureEndpoint } from "../../proxy/api/app.ts";
+import type { Handlers } from "../../proxy/base/http/routes.ts";
+import { startEdge } from "./edge.ts";
 
 export interface Served {
-  readonly url: string;
+  readonly port: number;
+  readonly key: string;
+  get(path: string, request?: Asked): Promise<Response>;
   /** `code` of a refusal. */
   codeOf(path: string, headers?: Record<string, string>): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-export async function serveRoutes(handlers: Partial<Handlers>): Promise<Served> {
-  const app = new Koa<RequestState>();
-  app.on("error", () => undefined);
-  app.use(errorHandler(pino({ level: "silent" }), createMetrics()));
-  app.use(async (ctx, next) => {
-    ctx.state.requestId = "test";
-    ctx.state.principal = { kind: "api-key", developerId: "d", developerName: "D", keyId: "k" };
-    ctx.state.stillGood = () => Promise.resolve(true);
-    await next();
-  });
-  const router = new Router<RequestState>();
-  for (const [name, handler] of Object.entries(handlers)) {
-    const { method, path } = ENDPOINTS[name as EndpointName];
-    router.register(routePath(path), [method], handler);
-  }
-  app.use(router.routes());
-  const handle = app.callback();
-  const server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+interface Asked extends RequestInit {
+  readonly headers?: Record<string, string>;
+}
+
+export async function serveRoutes(handlers: Partial<Handlers<FeatureEndpoint>>): Promise<Served> {
+  const { url, port, key, stop } = await startEdge({ handlers });
+  // As it was written: without an encoding on the way.
+  const own = { "X-API-Key": key, "Accept-Encoding": "identity" };
+  const get: Served["get"] = (path, { headers, ...request } = {}) =>
+    fetch(url + path, { ...request, headers: { ...own, ...headers } });
   return {
-    url,
+    ...{ port, key, get },
     async codeOf(path, headers = {}) {
-      const body = (await (await fetch(url + path, { headers })).json()) as { code?: string };
-      return body.code;
+      return ((await (await get(path, { headers })).json()) as { code?: string }).code;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: stop,
   };
 }

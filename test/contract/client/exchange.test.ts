@@ -10,7 +10,7 @@ import {
 } from "../../../shared/client/index.ts";
 import { startProvider, type RunningProvider } from "../../../scripts/stand-ins/identity/provider.ts";
 import { RESOURCE } from "../../../scripts/stand-ins/identity/sign-in.ts";
-import { startEdge, type Edge } from "../http/edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 describe("client: sessions from an identity provider", () => {
   let provider: RunningProvider;

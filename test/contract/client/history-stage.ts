@@ -22,7 +22,7 @@ import { nullifierOf } from "../../../shared/notes/note.ts";
 import type { Field } from "../../../shared/protocol/brands.ts";
 import { appendTo, ASSET, MadeHistory, type MadeStatement, type Payee } from "../../support/made-history.ts";
 import { vouchedPins } from "../../support/vouching.ts";
-import { CHAIN_ID, POOL, startEdge, type Edge } from "../http/edge.ts";
+import { CHAIN_ID, POOL, startEdge, type Edge } from "../../support/edge.ts";
 import { PREFIX } from "./checks.ts";
 import { standInProver } from "./stand-in.ts";
 

@@ -14,7 +14,7 @@ import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { CIPHERTEXT_BYTES } from "../../../shared/protocol/statements.ts";
-import { startEdge, type Edge } from "../http/edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 export interface Passing {
   readonly url: URL;

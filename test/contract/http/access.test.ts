@@ -1,7 +1,7 @@
 // Every endpoint with every kind of credential: who is let in is what the table says, and nothing else.
 import assert from "node:assert/strict";
 import { ENDPOINTS, type Access, type Endpoint } from "../../../shared/api/endpoints.ts";
-import type { CallOptions, Edge } from "./edge.ts";
+import type { CallOptions, Edge } from "../../support/edge.ts";
 import { startReadingEdge } from "./reading-edge.ts";
 
 type Caller = "nobody" | "key" | "reader" | "writer" | "both";

@@ -5,7 +5,7 @@ import { createConnection, type Socket } from "node:net";
 import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
 import type { Hub, Sink } from "../../../proxy/api/events/hub.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 const EVENT = "event: synced\ndata: {}\n\n";
 

@@ -21,7 +21,7 @@ import {
 import { document } from "../../support/documented.ts";
 import { placesIn, validValue } from "../../support/requests.ts";
 import { dribble } from "../../support/slow-callers.ts";
-import { CHAIN_ID, type Answer, type Edge } from "./edge.ts";
+import { CHAIN_ID, type Answer, type Edge } from "../../support/edge.ts";
 import { startReadingEdge } from "./reading-edge.ts";
 
 const holdsNothing = (value: unknown): boolean => Array.isArray(value) && value.length === 0;

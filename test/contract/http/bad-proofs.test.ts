@@ -1,7 +1,7 @@
 // Proofs that do not verify, as a client meets the limit on them: by user, on every endpoint that takes a proof.
 import assert from "node:assert/strict";
 import { ApiError } from "../../../proxy/base/http/errors.ts";
-import { startEdge, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 describe("limit on bad proofs", () => {
   let edge: Edge;

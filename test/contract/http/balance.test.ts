@@ -7,7 +7,7 @@ import { createBalances } from "../../../proxy/api/balances/balances.service.ts"
 import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { balance } from "../../../shared/api/data.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 const HOLDER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { MAX_BODY_BYTES } from "../../../shared/api/endpoints.ts";
 import { problem } from "../../../shared/api/errors.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 

@@ -47,7 +47,7 @@ import { temporaryDatabase, testFees } from "../../support/fees.ts";
 import { startDurableRedis } from "../../support/redis.ts";
 import { startRelayDesk } from "../../support/relay-desk.ts";
 import { until } from "../../support/until.ts";
-import { POOL, startEdge, USDC, type Answer, type Edge } from "./edge.ts";
+import { POOL, startEdge, USDC, type Answer, type Edge } from "../../support/edge.ts";
 
 const HEAD = 42;
 const OWN_FILE = { ...BRIDGES_FILE, assets: [{ ...BRIDGES_FILE.assets[0]!, asset: USDC }] };

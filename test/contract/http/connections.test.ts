@@ -6,7 +6,7 @@ import { createMetrics, type Metrics } from "../../../proxy/base/observe/metrics
 import { problem, type Problem } from "../../../shared/api/errors.ts";
 import { readExposition } from "../../support/exposition.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, type Edge, type EdgeOptions } from "./edge.ts";
+import { startEdge, type Edge, type EdgeOptions } from "../../support/edge.ts";
 
 /** Those that are told why they are not served: of one address, and in all. */
 const TOLD_HERE = 8;

@@ -6,7 +6,7 @@ import { mintSessionToken } from "../../../proxy/base/auth/session-tokens.ts";
 import { revokeSessions } from "../../../proxy/base/auth/registration.ts";
 import { API_VERSION, ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { problem } from "../../../shared/api/errors.ts";
-import { CHAIN_ID, startEdge, type Answer, type CallOptions, type Edge } from "./edge.ts";
+import { CHAIN_ID, startEdge, type Answer, type CallOptions, type Edge } from "../../support/edge.ts";
 
 function assertProblem(answer: Answer, status: number, code: string): void {
   assert.equal(answer.body.code, code, JSON.stringify(answer.body));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { assertDocumented, documentedFetch, undocumented, type Seen } from "../../support/documented.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 describe("every answer is held against the OpenAPI document", () => {
   let edge: Edge;

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { createMintingServer, usersOf } from "../../../scripts/stack/example-server.ts";
 import { startProvider, type RunningProvider } from "../../../scripts/stand-ins/identity/provider.ts";
 import { createClient } from "../../../shared/client/index.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 const APP = "http://localhost:5173";
 

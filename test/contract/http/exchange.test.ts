@@ -14,7 +14,7 @@ import {
   type SigningKey,
 } from "../../../scripts/stand-ins/identity/provider.ts";
 import { RESOURCE, type Tokens } from "../../../scripts/stand-ins/identity/sign-in.ts";
-import { startEdge, type Answer, type Edge, type EdgeOptions } from "./edge.ts";
+import { startEdge, type Answer, type Edge, type EdgeOptions } from "../../support/edge.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 

@@ -8,7 +8,7 @@ import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
 import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import { runProgram, type Ended } from "../../support/program.ts";
-import { startEdge, USDC, type Edge } from "./edge.ts";
+import { startEdge, USDC, type Edge } from "../../support/edge.ts";
 
 const sinkOf = (byte: number, prefix = "clo"): string =>
   SpendingKey.fromSeed(new Uint8Array(32).fill(byte)).viewing.addressText(prefix);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { anyRequest, type FuzzedRequest } from "../../support/requests.ts";
-import type { Answer, Edge } from "./edge.ts";
+import type { Answer, Edge } from "../../support/edge.ts";
 import { startReadingEdge } from "./reading-edge.ts";
 
 const seed = Number(process.env["CLOISTER_FUZZ_SEED"] ?? 5);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
 import { ENDPOINTS } from "../../../shared/api/endpoints.ts";
 import { ApiError } from "../../../proxy/base/http/errors.ts";
-import { startEdge, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 describe("Idempotency-Key", () => {
   let edge: Edge;

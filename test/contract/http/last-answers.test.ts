@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { MAX_BODY_BYTES } from "../../../shared/api/endpoints.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 const TRIES = 40;
 const CHUNK = Buffer.alloc(65_536, "a");

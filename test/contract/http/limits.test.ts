@@ -1,6 +1,6 @@
 // Limits as a client meets them: exact windows, their headers, and the policy that was hit.
 import assert from "node:assert/strict";
-import { startEdge, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 describe("limits", () => {
   let edge: Edge;

@@ -7,7 +7,7 @@ import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import { bridgeDraft } from "../../support/bridges.ts";
 import { runProgram, type Ended } from "../../support/program.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
-import { CHAIN_ID, POOL, startEdge, type Answer, type Edge } from "./edge.ts";
+import { CHAIN_ID, POOL, startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 /** Nothing of it may be shown. */
 const SECRETS = {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { createClient, type Client } from "../../../shared/client/index.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 const ORIGIN = "https://shop.example";
 

@@ -8,7 +8,7 @@ import { swapRoutes } from "../../../proxy/api/swap/swap.routes.ts";
 import { historyChunksQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
 import { ticketPath } from "../../../shared/api/transactions.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
-import { absent, POOL, startEdge, USDC, type Edge, type EdgeOptions } from "./edge.ts";
+import { absent, POOL, startEdge, USDC, type Edge, type EdgeOptions } from "../../support/edge.ts";
 
 /** Refused credentials and exchanges are not slowed down: these tests send nothing else. */
 export function startReadingEdge({

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { HttpServer } from "../../../proxy/base/http/server.ts";
 import { startReference } from "../../../proxy/base/http/reference.ts";
 import { document } from "../../support/documented.ts";
-import { startEdge } from "./edge.ts";
+import { startEdge } from "../../support/edge.ts";
 
 describe("the reference page", () => {
   let server: HttpServer;

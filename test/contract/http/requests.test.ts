@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "../../../shared/api/endpoints.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 import { startReadingEdge } from "./reading-edge.ts";
 
 describe("the form of requests", () => {

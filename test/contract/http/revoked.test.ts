@@ -8,7 +8,7 @@ import { eventsRoutes } from "../../../proxy/api/events/events.routes.ts";
 import { Hub } from "../../../proxy/api/events/hub.ts";
 import { openChainDataStore } from "../../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
-import { CHAIN_ID, POOL, startEdge, type Edge } from "./edge.ts";
+import { CHAIN_ID, POOL, startEdge, type Edge } from "../../support/edge.ts";
 
 interface LastWords {
   readonly kind: string | undefined;

@@ -7,7 +7,7 @@ import { API_VERSION } from "../../../shared/api/endpoints.ts";
 import { whoami } from "../../../shared/api/credentials.ts";
 import { health, info } from "../../../shared/api/service.ts";
 import { parseVerificationKey, verificationKeyHash } from "../../../shared/protocol/verification-key.ts";
-import { startEdge, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 describe("service endpoints", () => {
   let edge: Edge;

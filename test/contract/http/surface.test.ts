@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Handler, Handlers } from "../../../proxy/base/http/routes.ts";
 import { ENDPOINTS, type Endpoint, type EndpointName } from "../../../shared/api/endpoints.ts";
 import { ERRORS } from "../../../shared/api/errors.ts";
-import { startEdge, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 /** Section 4 ("Endpoints") of the HTTP interface specification, its tables' methods and paths, word for word. */
 const SPECIFICATION = [

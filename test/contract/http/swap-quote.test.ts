@@ -10,7 +10,7 @@ import { checksumAddress } from "../../../shared/api/checksum.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { FEE_TIERS } from "../../../shared/protocol/statements.ts";
 import { SwapStage } from "../../support/swap-stage.ts";
-import { startEdge, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 const UNIT = 1_000_000n;
 const DEEP = 1_000_000n * UNIT;

@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from "../../../proxy/base/observe/metrics
 import type { Finding } from "../../../proxy/api/status/status.service.ts";
 import { readExposition, type Exposition } from "../../support/exposition.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, type Edge } from "../http/edge.ts";
+import { startEdge, type Edge } from "../../support/edge.ts";
 
 describe("the operator's port", () => {
   let edge: Edge;

@@ -7,7 +7,7 @@ import { storesIn } from "../../../proxy/base/store/instance.ts";
 import { LEASE_MS } from "../../../proxy/base/store/redis/live-claims.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, type Answer, type Edge } from "../http/edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 interface Proxy {
   readonly edge: Edge;

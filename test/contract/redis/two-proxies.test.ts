@@ -7,7 +7,7 @@ import { openRedisLimits } from "../../../proxy/base/store/redis/limits.ts";
 import type { WindowStore } from "../../../proxy/base/store/windows.ts";
 import { startRedis, type RedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, type Answer, type Edge } from "../http/edge.ts";
+import { startEdge, type Answer, type Edge } from "../../support/edge.ts";
 
 interface Proxy {
   readonly edge: Edge;

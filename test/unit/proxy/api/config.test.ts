@@ -7,7 +7,7 @@ import { RELAY_SETTINGS } from "../../../../proxy/relay/config.ts";
 import { configHelp, ConfigError } from "../../../../proxy/base/settings.ts";
 import { encodeShieldedAddress } from "../../../../shared/notes/address.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
-import { LIMITS } from "../../../contract/http/edge.ts";
+import { LIMITS } from "../../../support/edge.ts";
 
 const USDC = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
 const VIEWING = new Uint8Array(32).fill(9);

@@ -42,7 +42,7 @@ describe("events/events.routes", () => {
   });
 
   it("passes the hub's bytes on as they are, under the headers of a stream, and ends with them", async () => {
-    const response = await fetch(`${served.url}/events/stream`);
+    const response = await served.get("/events/stream");
     assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
     assert.equal(response.headers.get("cache-control"), "no-store, no-transform");
     assert.equal(response.headers.get("referrer-policy"), "no-referrer");
@@ -59,7 +59,7 @@ describe("events/events.routes", () => {
       [`?from=${A}`, { "Last-Event-ID": B }],
       [`?from=${A}&types=leaf,root`, {}],
     ] as const) {
-      const response = await fetch(`${served.url}/events/stream${query}`, { headers });
+      const response = await served.get(`/events/stream${query}`, { headers });
       sinks.at(-1)!.end();
       await response.text();
     }
@@ -75,7 +75,7 @@ describe("events/events.routes", () => {
       assert.equal(await served.codeOf(`/events/stream?from=${from}`), "INVALID_REQUEST", from);
     for (const id of ["nonsense", "7", `0${A}`]) {
       const headers = { "Last-Event-ID": id };
-      const response = await fetch(`${served.url}/events/stream?from=${A}`, { headers });
+      const response = await served.get(`/events/stream?from=${A}`, { headers });
       const { status } = response;
       await response.body!.cancel();
       assert.equal(status, 400, id);
@@ -92,7 +92,7 @@ describe("events/events.routes", () => {
 
   it("gives the count back, and tells the hub, when the caller leaves a stream that says nothing", async () => {
     const leaving = new AbortController();
-    const response = await fetch(`${served.url}/events/stream`, { signal: leaving.signal });
+    const response = await served.get("/events/stream", { signal: leaving.signal });
     await response.body!.getReader().read();
     assert.equal(open, 1);
     leaving.abort();
@@ -103,9 +103,9 @@ describe("events/events.routes", () => {
 
   it("says when a connection has enough, and when it wants more", async () => {
     first = Buffer.alloc(32 << 20, ":");
-    const socket: Socket = createConnection(Number(new URL(served.url).port));
+    const socket: Socket = createConnection(served.port);
     socket.pause();
-    socket.write("GET /events/stream HTTP/1.1\r\nHost: a\r\n\r\n");
+    socket.write(`GET /events/stream HTTP/1.1\r\nHost: a\r\nX-API-Key: ${served.key}\r\n\r\n`);
     await until("the stream", () => sinks.length === 1);
     assert.equal(sinks[0]!.write(Buffer.from(":\n\n")), false);
     assert.equal(drained, 0);

@@ -89,7 +89,7 @@ class Proxy {
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return fetch(this.served.url + path, { headers });
+    return this.served.get(path, { headers });
   }
 
   async page(from: number, limit: number, last: string): Promise<Uint8Array> {

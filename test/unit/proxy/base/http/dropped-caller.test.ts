@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection } from "node:net";
-import { startEdge, type Edge } from "../../../../contract/http/edge.ts";
+import { startEdge, type Edge } from "../../../../support/edge.ts";
 import { until } from "../../../../support/until.ts";
 
 describe("base/http: a caller that drops within the body", () => {

@@ -4,42 +4,38 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createApp, type FeatureEndpoint } from "../../../proxy/api/app.ts";
-import { createApiKey } from "../../../proxy/base/auth/api-keys.ts";
-import { createAuth } from "../../../proxy/api/auth/auth.ts";
-import { addDeveloper } from "../../../proxy/base/auth/registration.ts";
-import type { KeyRing } from "../../../proxy/base/auth/session-tokens.ts";
-import type { Balances } from "../../../proxy/api/balances/balances.service.ts";
-import type { Asset, LimitDefaults } from "../../../proxy/base/instance-config.ts";
-import { createConnectionCap, type ConnectionLimits } from "../../../proxy/base/http/connection-cap.ts";
-import { ApiError } from "../../../proxy/base/http/errors.ts";
-import { listenerOf } from "../../../proxy/base/http/listener.ts";
-import { startHttpServer, type Deadlines } from "../../../proxy/base/http/server.ts";
-import type { Handlers } from "../../../proxy/base/http/routes.ts";
-import { createKeySets } from "../../../proxy/api/identity/key-sets.ts";
-import { createPinnedFetch } from "../../../proxy/api/identity/pinned-fetch.ts";
-import { Limits } from "../../../proxy/base/limits/limits.ts";
-import { LocalWindows } from "../../../proxy/base/limits/local-windows.ts";
-import { createLogger } from "../../../proxy/base/logging.ts";
-import type { Metrics } from "../../../proxy/base/observe/metrics.ts";
-import { ownHops } from "../../../proxy/base/own-hops.ts";
-import { createExchange } from "../../../proxy/api/sessions/exchange.service.ts";
-import { createSessions } from "../../../proxy/api/sessions/sessions.service.ts";
-import { loadCircuits } from "../../../proxy/api/status/circuits.ts";
-import {
-  createStatus,
-  type HealthChecks,
-  type StatusParts,
-} from "../../../proxy/api/status/status.service.ts";
-import { embeddedStores, type InstanceStores } from "../../../proxy/base/store/instance.ts";
-import { openDatabase, type Database } from "../../../proxy/base/store/lmdb/database.ts";
-import type { IdempotencyStore } from "../../../proxy/base/store/idempotency.ts";
-import type { WindowStore } from "../../../proxy/base/store/windows.ts";
-import { ENDPOINTS, type EndpointName } from "../../../shared/api/endpoints.ts";
-import type { Address } from "../../../shared/protocol/brands.ts";
-import { asAddress } from "../../../shared/protocol/host/text.ts";
-import { assertDocumented } from "../../support/documented.ts";
-import { testFees } from "../../support/fees.ts";
+import { createApp, type FeatureEndpoint } from "../../proxy/api/app.ts";
+import { createApiKey } from "../../proxy/base/auth/api-keys.ts";
+import { createAuth } from "../../proxy/api/auth/auth.ts";
+import { addDeveloper } from "../../proxy/base/auth/registration.ts";
+import type { KeyRing } from "../../proxy/base/auth/session-tokens.ts";
+import type { Balances } from "../../proxy/api/balances/balances.service.ts";
+import type { Asset, LimitDefaults } from "../../proxy/base/instance-config.ts";
+import { createConnectionCap, type ConnectionLimits } from "../../proxy/base/http/connection-cap.ts";
+import { ApiError } from "../../proxy/base/http/errors.ts";
+import { listenerOf } from "../../proxy/base/http/listener.ts";
+import { startHttpServer, type Deadlines } from "../../proxy/base/http/server.ts";
+import type { Handlers } from "../../proxy/base/http/routes.ts";
+import { createKeySets } from "../../proxy/api/identity/key-sets.ts";
+import { createPinnedFetch } from "../../proxy/api/identity/pinned-fetch.ts";
+import { Limits } from "../../proxy/base/limits/limits.ts";
+import { LocalWindows } from "../../proxy/base/limits/local-windows.ts";
+import { createLogger } from "../../proxy/base/logging.ts";
+import type { Metrics } from "../../proxy/base/observe/metrics.ts";
+import { ownHops } from "../../proxy/base/own-hops.ts";
+import { createExchange } from "../../proxy/api/sessions/exchange.service.ts";
+import { createSessions } from "../../proxy/api/sessions/sessions.service.ts";
+import { loadCircuits } from "../../proxy/api/status/circuits.ts";
+import { createStatus, type HealthChecks, type StatusParts } from "../../proxy/api/status/status.service.ts";
+import { embeddedStores, type InstanceStores } from "../../proxy/base/store/instance.ts";
+import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
+import type { IdempotencyStore } from "../../proxy/base/store/idempotency.ts";
+import type { WindowStore } from "../../proxy/base/store/windows.ts";
+import { ENDPOINTS, type EndpointName } from "../../shared/api/endpoints.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
+import { assertDocumented } from "./documented.ts";
+import { testFees } from "./fees.ts";
 
 export const CHAIN_ID = 31_337;
 export const POOL = asAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3") as Address;
@@ -158,7 +154,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const fees = testFees({ assets, store: feeRules, now });
   await feeRules.describe({ addressPrefix: "clo", assets });
   const ok = { state: "ok", ageMs: 0 } as const;
-  const root = new URL("../../../", import.meta.url);
+  const root = new URL("../../", import.meta.url);
   const status = createStatus({
     config: {
       network: "first",
