@@ -14,7 +14,7 @@ import {
 
 export type Configuration = Readonly<ReturnType<typeof parseConfiguration>>;
 
-/** Throws for any text but `scripts/product/image/configuration.ts`'s. */
+/** Throws for any text but `scripts/image/configuration.ts`'s. */
 export function parseConfiguration(text: string) {
   const file = members(JSON.parse(text), MEMBERS);
   const { attestationRoot, kmsPublicKey: kmsText } = file;
