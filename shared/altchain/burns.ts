@@ -2,7 +2,7 @@
  * Burns that ask for a message to another chain. The amount is what really left the supply; the memo says only where it
  * goes. A transaction gives one message at most: with two orders, or tokens of two owners, nobody could say whose it is.
  */
-import { getBase58Encoder, type Address, type Signature } from "@solana/kit";
+import { getBase58Encoder, type Signature } from "@solana/kit";
 import { z } from "zod";
 import { isOrder, MEMO_PROGRAM, parseOrderMemo, type BurnOrder } from "./memo.ts";
 import { balancesBothSides, burntIn, movementsOf } from "./movements.ts";
@@ -18,11 +18,6 @@ export interface FoundBurn {
   readonly owner: string;
 }
 
-/** Most that a node answers in one call. */
-const SIGNATURES_A_CALL = 1000;
-const history = z.array(
-  z.object({ signature: z.string(), slot: integer, err: z.unknown(), memo: z.string().nullable() }),
-);
 const found = z
   .object({
     slot: integer,
@@ -42,25 +37,6 @@ const found = z
     }),
   })
   .nullable();
-
-/**
- * All after the transaction `after`, oldest first; every one from the beginning when it is undefined, or when a
- * reorganisation has taken it away: so the same burn can come twice, under the same signature.
- */
-export async function burnsSince(
-  node: AltchainNode,
-  token: AltchainToken,
-  after: string | undefined,
-  commitment: HistoryCommitment,
-): Promise<FoundBurn[]> {
-  const signatures = await orderedSignatures(node, token.mint, after, commitment);
-  const burns: FoundBurn[] = [];
-  for (const signature of signatures) {
-    const burn = await burnIn(node, token, signature, commitment);
-    if (burn !== undefined) burns.push(burn);
-  }
-  return burns;
-}
 
 /** Undefined when the transaction is not there, has failed, or is no burn with exactly one order. */
 export async function burnIn(
@@ -89,29 +65,4 @@ export async function burnIn(
   const owner = givers.length === 1 ? givers[0]?.owner : undefined;
   if (order === undefined || owner === undefined || amount <= 0n) return undefined;
   return { signature, slot, order, amount, owner };
-}
-
-/** Every burn names its mint, so the mint's history has them all; only what carries an order is looked at. */
-async function orderedSignatures(
-  node: AltchainNode,
-  mint: Address,
-  after: string | undefined,
-  commitment: HistoryCommitment,
-): Promise<string[]> {
-  const signatures: string[] = [];
-  let before: string | undefined;
-  for (;;) {
-    const config = {
-      commitment,
-      limit: SIGNATURES_A_CALL,
-      ...(after === undefined ? {} : { until: after as Signature }),
-      ...(before === undefined ? {} : { before: before as Signature }),
-    };
-    const page = readAnswer(history, await node.getSignaturesForAddress(mint, config).send());
-    for (const { signature, err, memo } of page) {
-      if (err === null && memo?.includes("cctp1:") === true) signatures.push(signature);
-    }
-    before = page.at(-1)?.signature;
-    if (before === undefined || page.length < SIGNATURES_A_CALL) return signatures.reverse();
-  }
 }

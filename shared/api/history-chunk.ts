@@ -29,7 +29,6 @@ import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES } from "../protocol/statements.ts
 const FORM = 1;
 /** A node of a chunk stands over so many leaves: four levels up. */
 export const NODE_LEAVES = 256;
-export const NODE_LEVEL = 4;
 const NODE_BYTES = 32;
 const TRANSACTION_BYTES = 6 + 32;
 const RUN_BYTES = EPHEMERAL_KEY_BYTES + 4 + 1 + 1 + 2;

@@ -26,9 +26,6 @@ const REFUND_INFO = new TextEncoder().encode("cloister/refund-key/v1");
 /** 384 bits, so that the reduction has a bias below 2^-127. */
 const REFUND_BYTES = 48;
 
-/** Numbers are counted from 0; the derivation has four bytes for one. */
-export const MOST_BRIDGE_ADDRESSES = 2 ** 32;
-
 function derive(secret: Uint8Array, purpose: number, index: number): Uint8Array {
   return hkdf(sha256, secret, undefined, infoOf(INFO, purpose, index), 32);
 }

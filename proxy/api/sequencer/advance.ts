@@ -24,8 +24,6 @@ const GAS_OF_LEAF = 30_000n;
 const ENOUGH_LEAVES = 64;
 const PATIENCE_SECS = 600;
 
-export type Advances = ReturnType<typeof createAdvances>;
-
 type AdvanceParts = Pick<TermParts, "chain" | "pool" | "data" | "tree" | "wallet" | "logger">;
 
 export function createAdvances({ chain, pool, data, tree, wallet, logger }: AdvanceParts) {

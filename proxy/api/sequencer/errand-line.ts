@@ -11,8 +11,6 @@ export interface WaitingErrand {
   checked(): Promise<Batch | undefined>;
 }
 
-export type ErrandLine = ReturnType<typeof createErrandLine>;
-
 /** `undefined` as the source: an instance without errands. */
 export function createErrandLine(
   source: Errands | undefined,

@@ -33,8 +33,6 @@ export interface RetentionParts {
   readonly now: () => number;
 }
 
-export type Retention = ReturnType<typeof createRetention>;
-
 export function createRetention(parts: RetentionParts) {
   const { tickets, usage, endedTicketsDays, usageDays, logger, now } = parts;
   const keepMs = Math.max(endedTicketsDays * DAY_MS, LEAST_MS);

@@ -1,8 +1,6 @@
 /** A question to the node that is asked now and then, for the operator's figures; nothing is decided by its answer. */
 import { ChainRefused, ChainUnreachable } from "./json-rpc.ts";
 
-export type NowAndThen<T> = ReturnType<typeof askNowAndThen<T>>;
-
 export function askNowAndThen<T>(question: () => Promise<T>, everyMs: number) {
   let known: T | undefined;
   let asking: Promise<void> | undefined;

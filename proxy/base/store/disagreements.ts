@@ -32,7 +32,6 @@ const shape = z.strictObject({
   isOpen: z.boolean(),
 });
 export type Disagreement = RecordOf<typeof shape>;
-export type VerifierAnswer = Disagreement["answers"][number];
 
 const form = jsonForm<Disagreement>(shape, ({ request, answers, ...record }) => ({
   ...record,

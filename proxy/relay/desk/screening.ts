@@ -26,8 +26,6 @@ export interface ScreeningParts {
   readonly onAnswer: () => void;
 }
 
-export type Screening = ReturnType<typeof createScreening>;
-
 export function createScreening({ url, ...options }: ScreeningParts) {
   const asked = new KeptAnswers<boolean>({
     ...{ ...options, freshMs: FRESH_MS, retryMs: RETRY_MS },

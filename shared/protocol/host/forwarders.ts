@@ -80,8 +80,6 @@ export const FORWARDERS: Factory = {
   address: "0x84ecd8d6519de8f8db6a394e96e63807ff17171b" as Address,
   vaultCodeHash: "0xf6deaf9c28713d3769474dfe8d29876f36d5ae17d66374f932653293f50cbf25" as Bytes32,
 };
-export const FORWARDERS_ADDRESS = FORWARDERS.address;
-export const VAULT_CODE_HASH = FORWARDERS.vaultCodeHash;
 
 /** The refund clock. */
 export const TIMEOUT_SECS = 86_400;

@@ -5,7 +5,7 @@
 import * as z from "../../../api/zod.ts";
 import { ZERO_BYTES32, type Address, type Bytes32 } from "../../../protocol/brands.ts";
 import { mustFromHex } from "../../../protocol/bytes.ts";
-import { asBytes32, fromHex } from "../../../protocol/host/text.ts";
+import { fromHex } from "../../../protocol/host/text.ts";
 import { parseBurn, parseMessage, wordToAddress } from "../../../protocol/host/cctp.ts";
 import { boundedBody } from "../../base/bounded-body.ts";
 import { ClientError } from "../../base/errors.ts";
@@ -173,9 +173,4 @@ export class Attestations {
       throw new ClientError("NODE_UNREACHABLE", "the attestation API", { cause });
     }
   }
-}
-
-/** Whether a text is a transaction of an EVM chain: another blockchain's is not. */
-export function isEvmHash(text: string): boolean {
-  return asBytes32(text) !== undefined;
 }

@@ -11,7 +11,7 @@ import { requireAddress } from "../../base/pins.ts";
 import { amountPinsOf, chainExit, factoryOf, lanesOf, venueExit } from "../bridge-pins.ts";
 import { mustForeignKey, tokenAccountOf } from "../deposit-account.ts";
 import { GAP_LIMIT } from "../numbers.ts";
-import { recordKey, type BridgeRecord } from "../../state/bridge-record.ts";
+import { type BridgeRecord } from "../../state/bridge-record.ts";
 import { numbered, type Unnumbered } from "../refunds.ts";
 import { inPlace, outPlace, type InPlace, type Maker, type OutPlace } from "../terms.ts";
 import type { BurnFound } from "./deliveries.ts";
@@ -122,9 +122,4 @@ export class Places {
       [...payees.values()].flatMap(({ chainId, address }) => outgoing(address, chainId)),
     ].filter((templates) => templates.length > 0);
   }
-}
-
-/** What stands in the storage's records under one number, once. */
-export function uniqueRecords(records: readonly BridgeRecord[]): BridgeRecord[] {
-  return [...new Map(records.map((record) => [recordKey(record), record])).values()];
 }
