@@ -9,7 +9,7 @@ import { measurementNamed, registerDevelopmentSigner } from "../../stack/develop
 import { poll } from "../../base/poll.ts";
 import { show } from "../../stand-ins/usdc.ts";
 import { balanceOf, payAlone, proved } from "./honest.ts";
-import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, type Stage } from "./stage.ts";
+import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, type StolenKeyStage as Stage } from "./stage.ts";
 import { Thief } from "./thief.ts";
 
 const USDC = { symbol: "USDC", decimals: 6 };
@@ -48,7 +48,7 @@ export async function play(stage: Stage): Promise<void> {
 
 async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
   stage.say("\n  1. Honest deposits and a payment, by the service.");
-  const wallets = { alice: await stage.wallet(alice), bob: await stage.wallet(bob) };
+  const wallets = { alice: await stage.wallet(alice.seed), bob: await stage.wallet(bob.seed) };
   for (const [wallet, amount] of [
     [wallets.alice, ALICE],
     [wallets.bob, BOB],
@@ -66,7 +66,7 @@ async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
 /** The way of every signer: the owner proposes its image, the delay passes, anybody admits that and registers the signer with its bond. */
 async function admitTheKey(stage: Stage): Promise<Thief> {
   const thief = await Thief.of(stage);
-  const owner = await stage.poolsOwner();
+  const owner = await stage.owner();
   const asOwner = new Contract(stage.home.pool, POOL_ABI, owner);
   const measurement = measurementNamed("a second enclave, whose key somebody steals");
   const image = imageOf(measurement);

@@ -15,7 +15,7 @@ import { mustField, type Field } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import type { Ledger } from "../../watch/ledger.ts";
 import { unsigned, type PoolTransaction } from "../../stack/pool-transaction.ts";
-import type { Stage } from "./stage.ts";
+import type { StolenKeyStage as Stage } from "./stage.ts";
 
 export const NO_FEES: Fees = { service: undefined, developer: undefined, total: 0n };
 const HOUR_SECS = 3_600;
@@ -27,7 +27,7 @@ export async function deadlineOf(stage: Stage): Promise<number> {
 
 /** Unspent, and in the tree: a leaf that is void is nobody's. */
 export async function notesOf(stage: Stage, { viewing }: SpendingKey): Promise<OwnedNote[]> {
-  const { deployment_block: fromBlock, pool: address } = stage.network.entry;
+  const { deployment_block: fromBlock, pool: address } = stage.entry;
   const state = new WalletState();
   for (const log of await stage.chain.getLogs({ address, fromBlock, toBlock: "latest" })) {
     const executed = readExecuted(log);
@@ -85,10 +85,10 @@ interface Plan {
 }
 
 export async function proved(stage: Stage, plan: Plan): Promise<PoolTransaction> {
-  const { home, usdc: asset, prover } = stage;
+  const { home, usdc: asset } = stage;
   const deadline = await deadlineOf(stage);
   const { statement, witness } = prepareSpend({ ...plan, home, asset, fees: NO_FEES, deadline });
-  const proof = parseSnarkjsProof(await prover.prove(statement, witness));
+  const proof = parseSnarkjsProof(await (await stage.prover()).prove(statement, witness));
   if (proof === undefined) throw new Error("the prover gave no proof");
   return { ...unsigned(statement, encodeProof(proof)), attestations: "0x" };
 }

@@ -3,7 +3,7 @@
 // within one window's cap.
 import { messageOf, runStackCommand, speaker, stoppingOnce } from "../../stack/command.ts";
 import { play } from "./acts.ts";
-import { Stage, type Check } from "./stage.ts";
+import { StolenKeyStage, type Check } from "./stage.ts";
 
 const HELP = `Usage: npm run demo:stolen-key -- [options]
 
@@ -25,7 +25,7 @@ const COMMAND = {
 
 await runStackCommand(COMMAND, async ({ values: { json } }) => {
   const say = speaker(json);
-  const stage = await Stage.open(say);
+  const stage = await StolenKeyStage.on(say);
   const close = stoppingOnce(() => stage.close());
   try {
     await play(stage);

@@ -1,18 +1,7 @@
 // What the demonstration of the stolen key plays on: a local stack whose pool is like one for money in all but its delays,
 // the chain's clock, the watcher with its refuter, and the checks collected. Development only.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { Contract, type JsonRpcProvider, Wallet as Account } from "ethers";
-import {
-  createClient,
-  memoryStorage,
-  newSeed,
-  type Client,
-  type Prover,
-  type Wallet,
-} from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/development.ts";
+import { Contract, Wallet as Account } from "ethers";
+import { newSeed } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
@@ -25,13 +14,9 @@ import { memoryJournal } from "../../watch/journal.ts";
 import { connectNode } from "../../watch/node.ts";
 import { Refuter, reportLine } from "../../watch/refuter.ts";
 import { createWatcher, type Watcher } from "../../watch/watcher.ts";
-import { chainOf, giveCoins } from "../../stand-ins/local-chain.ts";
-import type { LocalNetwork } from "../../stack/local-network.ts";
-import { startStack, type Stack } from "../../stack/local-stack.ts";
-import { Parties } from "../../base/parties.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../stack/pool-transaction.ts";
-import { ROOMY_KEYS } from "../../stack/proxy-settings.ts";
-import { openStackWallet } from "../../stack/stack-wallet.ts";
+import { begin, Stage, WITHOUT_FEES, type Begun } from "../../stack/stage.ts";
+import { giveCoins } from "../../stand-ins/local-chain.ts";
 import { TestUsdc } from "../../stand-ins/usdc.ts";
 
 /** For money a week and three days. */
@@ -51,103 +36,53 @@ export interface Check {
   readonly actual: string;
 }
 
-export class Stage {
+export class StolenKeyStage extends Stage {
   readonly say: (text: string) => void;
-  readonly stack: Stack;
-  readonly network: LocalNetwork;
-  readonly chain: JsonRpcProvider;
-  readonly pool: Contract;
+  readonly contract: Contract;
   readonly home: Home;
   readonly usdc: Address;
   readonly token: TestUsdc;
-  readonly prover: Prover;
   readonly checks: Check[] = [];
   readonly findings: Finding[] = [];
-  readonly #client: Client;
-  readonly #parties: Parties;
 
-  private constructor(parties: Parties, stack: Stack, prover: Prover, say: Stage["say"]) {
-    this.network = stack.network("first");
-    const { entry } = this.network;
-    this.#parties = parties;
-    this.stack = stack;
+  private constructor(begun: Begun, anybody: Account, say: StolenKeyStage["say"]) {
+    super(begun);
     this.say = say;
-    this.prover = prover;
-    this.chain = chainOf(entry, 50);
-    this.home = { chainId: BigInt(entry.chain_id), pool: asAddress(entry.pool)! };
-    this.usdc = asAddress(entry.usdc)!;
+    this.home = { chainId: BigInt(this.entry.chain_id), pool: this.pool };
+    this.usdc = asAddress(this.entry.usdc)!;
     // Anybody may carry anything to the pool.
-    const anybody = Account.createRandom().connect(this.chain);
-    this.pool = new Contract(entry.pool, POOL_ABI, anybody);
-    this.token = TestUsdc.with(entry.usdc, anybody);
-    this.#client = createClient({ baseUrl: entry.base_url, credential: { apiKey: stack.file.api_key } });
+    const sender = anybody.connect(this.chain);
+    this.contract = new Contract(this.pool, POOL_ABI, sender);
+    this.token = TestUsdc.with(this.usdc, sender);
   }
 
-  static open(say: (text: string) => void): Promise<Stage> {
-    return Parties.start(async (parties) => {
-      const folder = await mkdtemp(path.join(tmpdir(), "cloister-stolen-key-"));
-      parties.add({ stop: () => rm(folder, { recursive: true, force: true }) });
-      const stack = parties.add(
-        await startStack({
-          folder: path.join(folder, "stack"),
-          networks: ["first"],
-          ports: { first: { proxy: 0, chain: 0 } },
-          // Fees are another matter: without them the balances are easy to follow.
-          proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
-          poolTerms: {
-            ...{ changeDelay: CHANGE_DELAY_SECS, provedDelay: PROVED_DELAY_SECS },
-            ...{ minimumCaps: [CAP], signerBond: BOND },
-          },
-          say,
-        }),
-      );
-      const prover = await developmentProver();
-      parties.add({ stop: () => prover.close() });
-      const stage = new Stage(parties, stack, prover, say);
-      parties.add({ stop: () => stage.chain.destroy() });
-      await giveCoins(stage.chain, await (stage.pool.runner as Account).getAddress(), COINS);
-      return stage;
-    });
-  }
-
-  close(): Promise<void> {
-    return this.#parties.stop();
+  static async on(say: (text: string) => void): Promise<StolenKeyStage> {
+    const poolTerms = {
+      ...{ changeDelay: CHANGE_DELAY_SECS, provedDelay: PROVED_DELAY_SECS },
+      ...{ minimumCaps: [CAP], signerBond: BOND },
+    };
+    const anybody = new Account(Account.createRandom().privateKey);
+    const begun = await begin("stolen-key", { proxySettings: WITHOUT_FEES, poolTerms, say });
+    const stage = new StolenKeyStage(begun, anybody, say);
+    await giveCoins(stage.chain, anybody.address, COINS);
+    return stage;
   }
 
   // ---------------------------------------------------------------- people
-
-  async wallet(keys: { readonly seed: Uint8Array }): Promise<Wallet> {
-    const { prover } = this;
-    const parts = { seed: keys.seed, client: this.#client, prover, storage: memoryStorage() };
-    const wallet = await openStackWallet(this.network.entry, parts);
-    this.#parties.add({ stop: () => wallet.close() });
-    return wallet;
-  }
 
   person(): { readonly seed: Uint8Array; readonly keys: SpendingKey } {
     const seed = newSeed();
     return { seed, keys: SpendingKey.fromSeed(seed) };
   }
 
-  async account(): Promise<Account> {
-    const account = new Account(Account.createRandom().privateKey, this.chain);
-    await giveCoins(this.chain, account.address, COINS);
-    return account;
-  }
-
-  async poolsOwner(): Promise<Account> {
-    return new Account(await this.network.folder.secrets.text("owner.key"), this.chain);
+  override account(): Promise<Account> {
+    return super.account(COINS);
   }
 
   // ---------------------------------------------------------------- the chain
 
   async now(): Promise<number> {
     return (await this.chain.getBlock("latest"))!.timestamp;
-  }
-
-  async passTime(seconds: number): Promise<void> {
-    await this.chain.send("evm_increaseTime", [seconds]);
-    await this.chain.send("evm_mine", []);
   }
 
   /** A fresh window, and all of it ahead. */
@@ -157,29 +92,29 @@ export class Stage {
 
   /** By answer of the pool: `Executed`, `RootUpdated`, or the error's name with its arguments. */
   async execute(members: readonly PoolTransaction[], update: PoolRootUpdate = NO_UPDATE): Promise<string[]> {
-    const sent = (await this.pool.getFunction("execute")(members, update, { gasLimit: 5_000_000n })) as {
+    const sent = (await this.contract.getFunction("execute")(members, update, { gasLimit: 5_000_000n })) as {
       wait(): Promise<{ readonly logs: readonly { readonly topics: string[]; readonly data: string }[] }>;
     };
     return (await sent.wait()).logs.flatMap((log) => {
-      const event = this.pool.interface.parseLog(log);
+      const event = this.contract.interface.parseLog(log);
       if (event === null || event.name === "NoteHashed") return [];
       if (!("reason" in event.args.toObject())) return [event.name];
-      const error = this.pool.interface.parseError(event.args["reason"] as string);
+      const error = this.contract.interface.parseError(event.args["reason"] as string);
       return [`${error?.name ?? "unknown"}(${String(error?.args ?? "").toLowerCase()})`];
     });
   }
 
   ask<T>(name: string, ...args: readonly unknown[]): Promise<T> {
-    return this.pool.getFunction(name)(...args) as Promise<T>;
+    return this.contract.getFunction(name)(...args) as Promise<T>;
   }
 
   // ---------------------------------------------------------------- the watcher
 
   async watcher(): Promise<Watcher> {
     return createWatcher({
-      node: connectNode(this.network.entry.chain_rpc),
+      node: connectNode(this.entry.chain_rpc),
       home: this.home,
-      fromBlock: this.network.entry.deployment_block,
+      fromBlock: this.entry.deployment_block,
       confirmations: 0,
       keys: await readKeys(),
       journal: memoryJournal(),

@@ -23,7 +23,7 @@ import {
   type PoolTransaction,
 } from "../../stack/pool-transaction.ts";
 import { deadlineOf, NO_FEES } from "./honest.ts";
-import type { Stage } from "./stage.ts";
+import type { StolenKeyStage as Stage } from "./stage.ts";
 
 /** Points of the curve that satisfy no equation: the form is right, so only a pairing tells. */
 export const NO_PROOF = compressProof({

@@ -61,7 +61,7 @@ export const CASES: readonly (Omit<Case, "checks"> & {
   {
     name: "two verifiers, one of them wrong",
     attack: "a proof of another statement, where the second verifier's program takes every pairing for true",
-    play: (ledger, stage) => disagreement(ledger, stage.folder, stage.say),
+    play: (ledger, stage) => disagreement(ledger, stage.say),
   },
   {
     name: "a complete old pair",

@@ -6,14 +6,11 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { ApiProblem, createClient } from "../../../shared/client/index.ts";
+import { ApiProblem } from "../../../shared/client/index.ts";
 import { copyCode } from "../../image/assemble.ts";
 import { ENCLAVE_FOLDER } from "../../image/measurement.ts";
-import { chainOf } from "../../stand-ins/local-chain.ts";
-import { startStack } from "../../stack/local-stack.ts";
-import { Parties } from "../../base/parties.ts";
 import { poll } from "../../base/poll.ts";
-import { ROOMY_KEYS } from "../../stack/proxy-settings.ts";
+import { onStage, WITHOUT_FEES, type StageOptions } from "../../stack/stage.ts";
 import type { Ledger } from "./ledger.ts";
 import { makeDeposit } from "./deposit.ts";
 
@@ -30,29 +27,14 @@ const CASES = z.array(
   }),
 );
 
-/** `folder` is for what is made here. */
-export async function disagreement(
-  ledger: Ledger,
-  folder: string,
-  say: (text: string) => void,
-): Promise<void> {
-  const enclaveFolder = path.join(folder, "faulty");
-  await copyWithFault(enclaveFolder);
-  await Parties.start(async (parties) => {
-    const stack = parties.add(
-      await startStack({
-        folder: path.join(folder, "two-verifiers"),
-        networks: ["first"],
-        ports: { first: { proxy: 0, chain: 0 } },
-        proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
-        ...{ size: { threshold: 2 }, enclaveFolder, say },
-      }),
-    );
-    const network = stack.network("first");
-    const { entry } = network;
-    const chain = chainOf(entry, 100);
-    parties.add({ stop: () => chain.destroy() });
-    const client = createClient({ baseUrl: entry.base_url, credential: { apiKey: stack.file.api_key } });
+export async function disagreement(ledger: Ledger, say: (text: string) => void): Promise<void> {
+  const options = async (folder: string): Promise<StageOptions> => {
+    const enclaveFolder = path.join(folder, "faulty");
+    await copyWithFault(enclaveFolder);
+    return { proxySettings: WITHOUT_FEES, size: { threshold: 2 }, enclaveFolder, say };
+  };
+  await onStage("disagreement", options, async (stage) => {
+    const { network, client } = stage;
 
     /** Who signed, or the refusal's code. */
     const attest = async (body: Parameters<typeof client.attestDeposit>[0]): Promise<string> => {
@@ -75,7 +57,7 @@ export async function disagreement(
       return checks?.enclave.detail ?? status;
     };
 
-    const [one, other] = [await makeDeposit(entry, chain, client), await makeDeposit(entry, chain, client)];
+    const [one, other] = [await makeDeposit(stage), await makeDeposit(stage)];
     ledger.is("a true proof", await attest(one.body), "signed by 2");
     ledger.is("a false one", await attest({ ...one.body, proof: other.body.proof }), "ENCLAVE_UNAVAILABLE");
     ledger.is("a true one after that", await attest(other.body), "ENCLAVE_UNAVAILABLE");
@@ -94,7 +76,6 @@ export async function disagreement(
     };
     const settled = (await poll(goesOn)) ?? "ENCLAVE_UNAVAILABLE";
     ledger.is("a true one when an operator has settled it", settled, "signed by 2");
-    await parties.stop();
   });
 }
 

@@ -25,7 +25,7 @@ const COMMAND = {
 
 await runStackCommand(COMMAND, async ({ values: { json } }) => {
   const say = speaker(json);
-  const stage = await TamperStage.open(say);
+  const stage = await TamperStage.on(say);
   const close = stoppingOnce(() => stage.close());
   const cases: Case[] = [];
   try {

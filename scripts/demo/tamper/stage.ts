@@ -1,9 +1,8 @@
 // What the tamper demonstration plays on: the first network of a local stack with its real proxy and KMS, one
 // real deposit statement to be signed, and as many further enclaves as a case needs. Development only.
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { Interface, Wallet, type JsonRpcProvider } from "ethers";
+import { Interface } from "ethers";
 import { encodeExecute } from "../../../proxy/base/chain/execute-call.ts";
 import {
   CourierFault,
@@ -13,10 +12,9 @@ import {
 } from "../../../proxy/api/enclave-link/key-courier.ts";
 import { createLink, type EnclaveLink } from "../../../proxy/api/enclave-link/link.ts";
 import type { SignerPair } from "../../../proxy/api/enclave-link/signer-pair.ts";
-import { ApiProblem, createClient, type Client } from "../../../shared/client/index.ts";
+import { ApiProblem } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { readAttestation } from "../../../shared/protocol/attestation-document.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
@@ -29,12 +27,8 @@ import { PoolRefused } from "../../operator/refusal.ts";
 import { kmsKeyIn, registerSigner, settledBlockHash } from "../../operator/registration.ts";
 import { developmentImage, type KnownImage } from "../../stack/development-signer.ts";
 import { DEVELOPMENT_CREDENTIAL } from "../../stand-ins/kms/signature.ts";
-import { chainOf } from "../../stand-ins/local-chain.ts";
-import type { LocalNetwork } from "../../stack/local-network.ts";
-import { startStack, type Stack } from "../../stack/local-stack.ts";
-import { Parties } from "../../base/parties.ts";
 import { poll } from "../../base/poll.ts";
-import { ROOMY_KEYS } from "../../stack/proxy-settings.ts";
+import { begin, Stage, WITHOUT_FEES, type Begun } from "../../stack/stage.ts";
 import {
   startSimulatedEnclave,
   type SimulatedEnclave,
@@ -59,65 +53,30 @@ export interface Errand {
   readonly kms: string;
 }
 
-export class TamperStage {
-  readonly network: LocalNetwork;
+export class TamperStage extends Stage {
   readonly image: KnownImage;
-  readonly chain: JsonRpcProvider;
-  readonly pool: Address;
-  /** For what cases make. */
-  readonly folder: string;
   readonly say: (text: string) => void;
-  readonly #parties: Parties;
-  readonly #client: Client;
   readonly #release: KeyRelease;
   #inPlace: SimulatedEnclave | undefined;
   #deposit: Deposit | undefined;
   #extras = 0;
 
-  private constructor(
-    parties: Parties,
-    stack: Stack,
-    { folder, image, say }: Pick<TamperStage, "folder" | "image" | "say">,
-  ) {
+  private constructor(begun: Begun, image: KnownImage, say: TamperStage["say"]) {
+    super(begun);
     this.say = say;
-    this.#parties = parties;
-    this.folder = folder;
     this.image = image;
-    this.network = stack.network("first");
-    const { base_url: baseUrl, pool } = this.network.entry;
-    this.pool = asAddress(pool)!;
-    this.#client = createClient({ baseUrl, credential: { apiKey: stack.file.api_key } });
-    this.chain = chainOf(this.network.entry, 100);
     this.#release = createKeyRelease({
       region: DEVELOPMENT_REGION,
-      endpoint: stack.kmsUrl,
+      endpoint: this.stack.kmsUrl,
       credentials: DEVELOPMENT_CREDENTIAL,
     });
+    this.parties.add({ stop: () => this.#release.close() });
+    this.parties.add({ stop: () => this.#inPlace?.stop() });
   }
 
-  static open(say: (text: string) => void): Promise<TamperStage> {
-    return Parties.start(async (parties) => {
-      const folder = await mkdtemp(path.join(tmpdir(), "cloister-tamper-"));
-      parties.add({ stop: () => rm(folder, { recursive: true, force: true }) });
-      const stack = parties.add(
-        await startStack({
-          folder: path.join(folder, "stack"),
-          networks: ["first"],
-          ports: { first: { proxy: 0, chain: 0 } },
-          // Fees are another matter: without them one small statement is enough.
-          proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
-          say,
-        }),
-      );
-      return new TamperStage(parties, stack, { folder, image: await developmentImage(), say });
-    });
-  }
-
-  async close(): Promise<void> {
-    await this.#inPlace?.stop();
-    this.#release.close();
-    this.chain.destroy();
-    await this.#parties.stop();
+  static async on(say: (text: string) => void): Promise<TamperStage> {
+    const image = await developmentImage();
+    return new TamperStage(await begin("tamper", { proxySettings: WITHOUT_FEES, say }), image, say);
   }
 
   // ---------------------------------------------------------------- enclaves
@@ -135,7 +94,7 @@ export class TamperStage {
   async extraEnclave(options: Omit<SimulatedEnclaveOptions, "folder"> = {}): Promise<Extra> {
     this.#extras += 1;
     const folder = path.join(this.folder, `extra-${String(this.#extras)}`);
-    const platform = this.#parties.add(await startSimulatedEnclave({ folder, ...options }));
+    const platform = this.parties.add(await startSimulatedEnclave({ folder, ...options }));
     return { platform, link: this.#linkTo(platform.vsockPath) };
   }
 
@@ -145,7 +104,7 @@ export class TamperStage {
 
   #linkTo(vsockPath: string): EnclaveLink {
     const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
-    this.#parties.add({ stop: () => link.close() });
+    this.parties.add({ stop: () => link.close() });
     return link;
   }
 
@@ -180,7 +139,7 @@ export class TamperStage {
   async healthSays(wanted: string): Promise<string> {
     let said = "";
     const look = async (): Promise<true | undefined> => {
-      const { checks, status } = await this.#client.health();
+      const { checks, status } = await this.client.health();
       said = checks?.enclave.detail ?? status;
       return said.includes(wanted) || undefined;
     };
@@ -199,7 +158,7 @@ export class TamperStage {
   async attestThroughProxy(): Promise<string> {
     const { body } = await this.#made();
     try {
-      const { attestations } = await this.#client.attestDeposit(body);
+      const { attestations } = await this.client.attestDeposit(body);
       return attestations[0]?.signer.toLowerCase() ?? "nobody";
     } catch (error) {
       if (error instanceof ApiProblem) return error.code;
@@ -267,13 +226,8 @@ export class TamperStage {
     }
   }
 
-  /** The pool's owner. */
-  async owner(): Promise<Wallet> {
-    return new Wallet(await this.network.folder.secrets.text("owner.key"), this.chain);
-  }
-
   /** One deposit of a fresh account into a fresh wallet, with its real proof; made once. */
   async #made(): Promise<Deposit> {
-    return (this.#deposit ??= await makeDeposit(this.network.entry, this.chain, this.#client));
+    return (this.#deposit ??= await makeDeposit(this));
   }
 }

@@ -3,7 +3,6 @@
 // opening them is in neither.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { createClient } from "../../../shared/client/index.ts";
 import { crowd, detect, type Crowd, type Detected } from "./bridges/arrivals.ts";
 import { memoryOf, type Standing } from "./bridges/memory.ts";
 import { Payer } from "./bridges/payer.ts";
@@ -33,10 +32,7 @@ interface Measured {
 
 export function benchBridges({ runs }: SuiteOptions): Promise<Figures> {
   return onStage(MANY + BESIDE, async (stage) => {
-    const client = createClient({
-      baseUrl: stage.network.entry.base_url,
-      credential: { apiKey: stage.apiKey },
-    });
+    const { client } = stage.on;
     await openAddresses(client, FEW);
     const few = await measure(stage, "few", runs);
     const openedAt = performance.now();
@@ -48,8 +44,8 @@ export function benchBridges({ runs }: SuiteOptions): Promise<Figures> {
 }
 
 async function measure(stage: Stage, sub: string, runs: number): Promise<Measured> {
-  const { network, folder, bridges, chains, apiKey } = stage;
-  const { entry } = network;
+  const { bridges, chains } = stage;
+  const { network, entry, folder, apiKey } = stage.on;
   await network.relay().stop();
   const beganAt = performance.now();
   await network.restartRelay();

@@ -7,15 +7,14 @@ import path from "node:path";
 import type { JsonRpcProvider } from "ethers";
 import { randomField } from "../../../shared/notes/note.ts";
 import { signalCount } from "../../../shared/protocol/statements.ts";
-import type { StackOptions } from "../../stack/local-stack.ts";
 import { ROOMY_KEYS } from "../../stack/proxy-settings.ts";
+import { onStage, type Stage, type StageOptions } from "../../stack/stage.ts";
 import { pinsOf } from "../../stack/stack-wallet.ts";
 import { startChild, type Child } from "./child.ts";
 import { cpuMs, figure, quantile, tell, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
 import type { LoadAnswer, LoadAsk } from "./sequencer/load.ts";
 import { benchLongQueue } from "./sequencer/long-queue.ts";
 import { usageOf, type Usage } from "./sequencer/processes.ts";
-import { onFreshService, type FreshService } from "./service.ts";
 import { writeTrapdoorKeys } from "./trapdoor/keys.ts";
 import { openSimulator } from "./trapdoor/simulator.ts";
 
@@ -33,7 +32,7 @@ export async function benchSequencer(options: SuiteOptions): Promise<Figures> {
   const simulating = await benchSimulator();
   const load = await startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
   try {
-    return await onFreshService(prepare, async (service) => ({
+    return await onStage("bench", prepare, async (service) => ({
       ...(await benchNetwork(service, load, options)),
       ...(options.queue === 0 ? {} : await benchLongQueue(service, options.queue)),
       ...simulating,
@@ -43,7 +42,7 @@ export async function benchSequencer(options: SuiteOptions): Promise<Figures> {
   }
 }
 
-async function prepare(folder: string): Promise<Partial<StackOptions>> {
+async function prepare(folder: string): Promise<StageOptions> {
   const verificationKeys = path.join(folder, "keys");
   await writeTrapdoorKeys(verificationKeys);
   const proxySettings = {
@@ -56,7 +55,7 @@ async function prepare(folder: string): Promise<Partial<StackOptions>> {
 }
 
 async function benchNetwork(
-  { network, apiKey, chain: provider }: FreshService,
+  { network, apiKey, chain: provider }: Stage,
   load: Child<LoadAsk, LoadAnswer>,
   { runs, perSecond, seconds }: SuiteOptions,
 ): Promise<Figures> {

@@ -6,8 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { JsonRpcProvider } from "ethers";
 import type { BridgesEntry } from "../../../base/stack-file.ts";
 import { chainAt } from "../../../stack/bridges/people.ts";
-import type { StackOptions } from "../../../stack/local-stack.ts";
-import { onFreshService, type FreshService } from "../service.ts";
+import { onStage as onAnyStage, type Stage as AnyStage, type StageOptions } from "../../../stack/stage.ts";
 import { openDoor, type Door } from "./door.ts";
 import { memorySettings } from "./memory.ts";
 
@@ -16,8 +15,8 @@ export const CHAINS = ["home", "other", "exchange"] as const;
 export type ChainName = (typeof CHAINS)[number];
 export type PerChain<T> = Readonly<Record<ChainName, T>>;
 
-export interface Stage extends FreshService {
-  readonly folder: string;
+export interface Stage {
+  readonly on: AnyStage;
   readonly bridges: BridgesEntry;
   readonly chains: PerChain<JsonRpcProvider>;
   /** Questions of the bridges to each chain while it makes so many blocks, a block. */
@@ -37,14 +36,14 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
   const doors: Partial<Record<ChainName, Door>> = {};
   let folder = "";
 
-  async function prepare(made: string): Promise<Partial<StackOptions>> {
+  async function prepare(made: string): Promise<StageOptions> {
     folder = made;
     const proxySettings = {
       CLOISTER_LIMIT_KEY_PER_MINUTE: NO_LIMIT,
       CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
       CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
     };
-    const eachProxy: StackOptions["eachProxy"] = async (_, settings) => ({
+    const eachProxy: StageOptions["eachProxy"] = async (_, settings) => ({
       ...settings,
       CLOISTER_BRIDGES: await changed(settings["CLOISTER_BRIDGES"] ?? "", "of-proxies.json", () => undefined),
     });
@@ -80,15 +79,14 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
     return { ...others, ...own, ...memorySettings(folder) };
   }
 
-  async function onService(service: FreshService): Promise<T> {
-    const { entry } = service.network;
-    const { bridges } = entry;
+  async function onService(on: AnyStage): Promise<T> {
+    const { bridges } = on.entry;
     const [other] = bridges?.chains ?? [];
     if (bridges === undefined || other === undefined) throw new Error("the stack has no bridges");
-    const chains = { home: service.chain, other: chainAt(other), exchange: chainAt(bridges.perpvenue) };
+    const chains = { home: on.chain, other: chainAt(other), exchange: chainAt(bridges.perpvenue) };
     const callsPerBlock = (blocks: number): Promise<PerChain<number>> => countCalls(chains, blocks);
     try {
-      return await measure({ ...service, folder, bridges, chains, callsPerBlock });
+      return await measure({ on, bridges, chains, callsPerBlock });
     } finally {
       chains.other.destroy();
       chains.exchange.destroy();
@@ -110,7 +108,7 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
   });
 
   try {
-    return await onFreshService(prepare, onService);
+    return await onAnyStage("bench", prepare, onService);
   } finally {
     for (const door of Object.values(doors)) door.stop();
   }

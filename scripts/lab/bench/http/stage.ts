@@ -3,14 +3,12 @@
 // without proving each.
 
 import { randomBytes } from "node:crypto";
-import { Contract, NonceManager, Wallet as EthereumWallet } from "ethers";
-import { createClient, memoryStorage, newSeed, type Client } from "../../../../shared/client/index.ts";
+import { Contract, NonceManager } from "ethers";
+import { newSeed } from "../../../../shared/client/index.ts";
 import { prepareSpend } from "../../../../shared/client/statements/statements.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
-import { developmentProver } from "../../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { mustField, type Field } from "../../../../shared/protocol/brands.ts";
-import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../../../shared/protocol/host/proofs.ts";
 import { imageOf, VERIFIER_KINDS } from "../../../../shared/protocol/host/registration.ts";
 import type { Home, Statement } from "../../../../shared/protocol/statements.ts";
@@ -18,9 +16,9 @@ import { committedKeyHashes } from "../../../deploy/pool.ts";
 import { attested, attester, NO_UPDATE, unsigned } from "../../../stack/pool-transaction.ts";
 import { act, waitForTime } from "../../../operator/admissions.ts";
 import { measurementNamed, registerDevelopmentSigner } from "../../../stack/development-registration.ts";
-import { openStackWallet } from "../../../stack/stack-wallet.ts";
+import { onStage as onAnyStage, type Stage as AnyStage } from "../../../stack/stage.ts";
+import { Intercepted, intercepting } from "../../../stand-ins/intercepting.ts";
 import { TestUsdc } from "../../../stand-ins/usdc.ts";
-import { onFreshService, type FreshService } from "../service.ts";
 
 const NO_LIMIT = "1000000";
 const PER_TRANSACTION = 16;
@@ -35,20 +33,13 @@ export function onStage<T>(measure: (stage: Stage) => Promise<T>): Promise<T> {
     CLOISTER_LIMIT_STREAMS_PER_USER: "10000",
     CLOISTER_MAX_CONNECTIONS_PER_ADDRESS: NO_LIMIT,
   };
-  return onFreshService(
-    () => Promise.resolve({ proxySettings }),
-    async (service) => measure(await openStage(service)),
-  );
+  return onAnyStage("bench", { proxySettings }, async (on) => measure(await openStage(on)));
 }
 
-async function openStage(service: FreshService) {
-  const { network, apiKey, chain } = service;
-  const { entry } = network;
-  const client = createClient({ baseUrl: entry.base_url, credential: { apiKey } });
+async function openStage(on: AnyStage) {
+  const { network, entry, apiKey, chain, client, pool: poolAddress } = on;
 
-  const owner = new NonceManager(new EthereumWallet(await network.folder.secrets.text("owner.key"), chain));
-  const poolAddress = asAddress(entry.pool);
-  if (poolAddress === undefined) throw new Error("the pool has no address");
+  const owner = new NonceManager(await on.owner());
   const own = attester(1);
   const measurement = measurementNamed("the bench's own signer");
   const image = imageOf(measurement);
@@ -83,7 +74,7 @@ async function openStage(service: FreshService) {
       return made.reduce((sum, { facts }) => sum + facts.nullifiers.length + facts.commitments.length, 0);
     },
     /** A deposit's request with a real proof, good for as many attestations as are asked for. */
-    provenDeposit: () => provenDeposit(client, service),
+    provenDeposit: () => provenDeposit(on),
   };
 }
 
@@ -98,24 +89,18 @@ function nobodysTransfer(home: Home, root: Field): Statement {
 }
 
 /** Made by the client library, and kept from leaving the device. */
-async function provenDeposit(client: Client, { network: { entry }, chain }: FreshService): Promise<string> {
+async function provenDeposit(on: AnyStage): Promise<string> {
   const AMOUNT = 25_000_000n;
-  let body: unknown;
-  const kept: Client = {
-    ...client,
-    sequenceDeposit: (given) => {
-      body = given;
-      return Promise.reject(new Error("kept"));
-    },
-  };
-  const prover = await developmentProver();
-  const seed = newSeed();
-  const wallet = await openStackWallet(entry, { seed, client: kept, prover, storage: memoryStorage() });
-  const depositor = new EthereumWallet(EthereumWallet.createRandom().privateKey, chain);
-  await (await TestUsdc.at(entry.usdc, chain)).mint(depositor.address, AMOUNT);
-  await wallet.deposit(AMOUNT, depositor).catch((error: unknown) => {
-    if (body === undefined) throw error;
-  });
-  await prover.close();
-  return JSON.stringify(body);
+  const wallet = await on.wallet(undefined, intercepting(on.client));
+  const depositor = await on.account();
+  await (await TestUsdc.at(on.entry.usdc, on.chain)).mint(depositor.address, AMOUNT);
+  try {
+    await wallet.deposit(AMOUNT, depositor);
+    throw new Error("the deposit was sent");
+  } catch (error) {
+    if (!(error instanceof Intercepted)) throw error;
+    return JSON.stringify(error.body);
+  } finally {
+    await wallet.close();
+  }
 }

@@ -12,9 +12,9 @@ import { randomField } from "../../../../shared/notes/note.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
 import type { LocalNetwork } from "../../../stack/local-network.ts";
 import { pinsOf } from "../../../stack/stack-wallet.ts";
+import type { Stage } from "../../../stack/stage.ts";
 import { startChild } from "../child.ts";
 import { figure, quantile, tell, type Figures } from "../figures.ts";
-import type { FreshService } from "../service.ts";
 import type { LoadAnswer, LoadAsk } from "./load.ts";
 import { usageOf } from "./processes.ts";
 
@@ -29,7 +29,7 @@ const SLICE = 1_000;
 const READ_WITHIN_MS = 120_000;
 
 /** Ends with a chain that makes no blocks and a queue that nothing will ever carry out. */
-export async function benchLongQueue(service: FreshService, count: number): Promise<Figures> {
+export async function benchLongQueue(service: Stage, count: number): Promise<Figures> {
   const { network, chain } = service;
   await chain.send("evm_setIntervalMining", [0]);
   await network.proxy().stop();
@@ -59,7 +59,7 @@ interface Standing {
 }
 
 /** With users of its own, whose event streams no restart has ended. */
-async function measure({ network, apiKey }: FreshService): Promise<Standing> {
+async function measure({ network, apiKey }: Stage): Promise<Standing> {
   const { entry } = network;
   const load = await startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
   try {
