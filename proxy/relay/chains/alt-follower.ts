@@ -83,7 +83,7 @@ export class AltFollower {
         this.ledger.append([place], await this.#entriesOf(place, block));
       }
       // Behind the look for a fork: below a tip that was taken back nothing is believed, and nobody would leave it.
-      await this.#welcome();
+      await this.#newcomers.welcome((fresh) => this.#lookBack(fresh));
       if (news.blocks.length === 0 || this.passing.isStopped()) return;
     }
   }
@@ -97,17 +97,9 @@ export class AltFollower {
   }
 
   async #leaveOrphans(): Promise<void> {
-    const blocks = this.ledger.blocks();
-    let [low, high] = [0, blocks.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (await this.#isCanonical(blocks[middle]!)) low = middle + 1;
-      else high = middle;
-    }
     // The tip was found to be gone when its successor named another parent, whatever is said of it now.
-    const ancestor = blocks[Math.min(low, blocks.length - 1) - 1]?.number ?? -1;
-    this.#log.warn({ from: blocks.at(-1)?.number, to: ancestor }, "the chain was reorganised");
-    this.ledger.rollbackTo(ancestor);
+    const left = await this.ledger.leaveTip((block) => this.#isCanonical(block));
+    this.#log.warn(left, "the chain was reorganised");
   }
 
   async #isCanonical({ number, hash }: Block): Promise<boolean> {
@@ -145,17 +137,6 @@ export class AltFollower {
   }
 
   /** Blocks of the past are too many to be read again; but an account that was never used does not even exist. */
-  async #welcome(): Promise<void> {
-    const fresh = this.#newcomers.take();
-    if (fresh.length === 0) return;
-    try {
-      await this.#lookBack(fresh);
-    } catch (error) {
-      this.#newcomers.giveBack(fresh);
-      throw error;
-    }
-  }
-
   async #lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
     const tip = this.ledger.tip()!;
     const since = new Map<string, bigint>();

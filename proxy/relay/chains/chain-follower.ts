@@ -80,7 +80,7 @@ export class ChainFollower {
       await this.#leaveOrphans();
       if (this.ledger.tip() === undefined) await this.#take(head);
     }
-    await this.#welcome();
+    await this.#newcomers.welcome((fresh) => this.#lookBack(fresh));
     for (;;) {
       const tip = this.ledger.tip()!;
       if (tip.number >= head.number || this.passing.isStopped()) return;
@@ -94,22 +94,13 @@ export class ChainFollower {
     }
   }
 
-  /** Goes back to the newest block of ours that the chain still has. Whatever is above it, it has not. */
   async #leaveOrphans(): Promise<void> {
-    const blocks = this.ledger.blocks();
-    let [low, high] = [0, blocks.length];
-    // Mostly it is the tip.
-    if (high > 0 && (await this.#isCanonical(blocks.at(-1)!))) return;
-    high -= 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (await this.#isCanonical(blocks[middle]!)) low = middle + 1;
-      else high = middle;
-    }
-    const ancestor = blocks[low - 1]?.number ?? -1;
-    this.#log.warn({ from: blocks.at(-1)?.number, to: ancestor }, "the chain was reorganised");
-    this.ledger.rollbackTo(ancestor);
-    if (ancestor < 0) this.#newcomers.all();
+    // Mostly the tip is the newest block of ours that the chain still has.
+    const tip = this.ledger.tip();
+    if (tip === undefined || (await this.#isCanonical(tip))) return;
+    const left = await this.ledger.leaveTip((block) => this.#isCanonical(block));
+    this.#log.warn(left, "the chain was reorganised");
+    if (left.to < 0) this.#newcomers.all();
   }
 
   async #isCanonical(block: { readonly number: number; readonly hash: string }): Promise<boolean> {
@@ -130,17 +121,6 @@ export class ChainFollower {
   }
 
   /** Of addresses that are new here: what blocks say of them which were taken without knowing them. */
-  async #welcome(): Promise<void> {
-    const fresh = this.#newcomers.take();
-    if (fresh.length === 0) return;
-    try {
-      await this.#lookBack(fresh);
-    } catch (error) {
-      this.#newcomers.giveBack(fresh);
-      throw error;
-    }
-  }
-
   async #lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
     const addresses = fresh.flatMap(({ keys }) => keys.filter((one) => one.where === this.#chain.where));
     const keys = [...new Set(addresses.map(({ key }) => key))];

@@ -84,6 +84,25 @@ export class Ledger {
     return block?.number === number ? block : undefined;
   }
 
+  /**
+   * Goes back from a tip that the chain has left to the newest block of ours that it still has: whatever is above that, it
+   * has not. `to` is its number; -1 where it has none of ours, and all are forgotten.
+   */
+  async leaveTip(
+    isCanonical: (block: Block) => Promise<boolean>,
+  ): Promise<{ readonly from: number | undefined; readonly to: number }> {
+    const blocks = this.blocks();
+    let [low, high] = [0, blocks.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (await isCanonical(blocks[middle]!)) low = middle + 1;
+      else high = middle;
+    }
+    const to = blocks[low - 1]?.number ?? -1;
+    this.rollbackTo(to);
+    return { from: blocks.at(-1)?.number, to };
+  }
+
   /** Forgets every block above; all of them below the first kept one. */
   rollbackTo(number: number): void {
     const changed = new Set<Key>();

@@ -22,10 +22,8 @@ export interface WatchedRequest {
 }
 
 export interface Newcomers {
-  /** What came since the last call, or everything after `all`. */
-  take(): readonly WatchedRequest[];
-  /** What was taken and could not be looked for comes again. */
-  giveBack(requests: readonly WatchedRequest[]): void;
+  /** Looks for what came since the last call, or for everything after `all`. What could not be looked for comes again. */
+  welcome(lookBack: (fresh: readonly WatchedRequest[]) => Promise<void>): Promise<void>;
   /** Not taken yet: nothing is known of it. */
   readonly isWaiting: (bridgeId: string) => boolean;
   /** Everything is to be looked for again: the chain is not the one that was followed. */
@@ -107,14 +105,17 @@ export class Watched {
     const waiting = new Map(this.#requests);
     this.#readers.add(waiting);
     return {
-      take() {
-        const taken = [...waiting.values()];
+      welcome: async (lookBack) => {
+        const fresh = [...waiting.values()];
         waiting.clear();
-        return taken;
-      },
-      giveBack: (taken) => {
-        for (const request of taken)
-          if (this.#requests.get(request.bridgeId) === request) waiting.set(request.bridgeId, request);
+        if (fresh.length === 0) return;
+        try {
+          await lookBack(fresh);
+        } catch (error) {
+          for (const request of fresh)
+            if (this.#requests.get(request.bridgeId) === request) waiting.set(request.bridgeId, request);
+          throw error;
+        }
       },
       isWaiting: (bridgeId) => waiting.has(bridgeId),
       all: () => {
