@@ -86,8 +86,8 @@ export class Records<T> {
   readonly #engine: Engine;
   readonly #table: string;
   readonly #form: RecordForm<T>;
-  /** Some are read all the time. */
-  readonly #reported = new Set<string>();
+  /** By key, what could not be read: it is reported once, though it may be read all the time. */
+  readonly #reported = new Map<string, string>();
 
   constructor(engine: Engine, table: string, form: RecordForm<T>) {
     this.#engine = engine;
@@ -188,8 +188,8 @@ export class Records<T> {
     try {
       return this.#form.read(text, key);
     } catch {
-      if (!this.#reported.has(key)) this.#engine.setAside(this.#table, key);
-      this.#reported.add(key);
+      if (this.#reported.get(key) !== text) this.#engine.setAside(this.#table, key);
+      this.#reported.set(key, text);
       // Its own words could repeat the value.
       throw new StoreUnavailable(new Error(`record ${key} of ${this.#table} cannot be read`));
     }

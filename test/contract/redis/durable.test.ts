@@ -316,7 +316,7 @@ describe("durable Redis", function () {
       await assert.rejects(stores.keys.key("bb"), isUnreachable);
       await assert.rejects(stores.keys.revokeKey("bb", "2026-03-01"), isUnreachable);
       assert.equal(await server.command("HGET", `${PREFIX}api-keys`, "bb"), text);
-      assert.deepEqual(broken.splice(0), ["api-keys bb", "api-keys bb", "api-keys bb"]);
+      assert.deepEqual(broken.splice(0), ["api-keys bb"], "once, however often it is read");
     }
     await assertFilled(stores);
   });
