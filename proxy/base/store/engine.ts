@@ -73,7 +73,7 @@ export interface Engine {
    * whose checks the first one makes fail.
    */
   commit(step: Step): Promise<Committed>;
-  /** From now on; the result ends it. */
+  /** What is read of this engine after this call, and what is told, leave nothing out between them. The result ends it. */
   follow(follower: Follower): () => void;
   /** Reports a record that cannot be read. It stays as it is, and everything else goes on. */
   setAside(table: string, key: string): void;

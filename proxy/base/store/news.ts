@@ -25,14 +25,21 @@ export function openNews<Place>({ newest, behind }: NewsSource<Place>) {
   let last: { readonly place: Place } | undefined;
   let looking: Promise<void> | undefined;
   let isWanted = false;
+  /** Followers have been without a place, or have not taken in that they missed something: they are told so first. */
+  let isLate = false;
   let timer: NodeJS.Timeout | undefined;
 
   async function read(): Promise<void> {
-    last ??= { place: await newest() };
-    const found = await behind(last.place);
+    const found = last === undefined ? undefined : await behind(last.place);
     if (found === undefined) {
-      last = { place: await newest() };
-      for (const follower of followers) await follower.missed();
+      const isFirst = last === undefined && !isLate;
+      last = undefined;
+      isLate = true;
+      const place = await newest();
+      if (!isFirst) for (const follower of followers) await follower.missed();
+      last = { place };
+      isLate = false;
+      isWanted = true;
       return;
     }
     const end = found.at(-1);
@@ -65,7 +72,10 @@ export function openNews<Place>({ newest, behind }: NewsSource<Place>) {
 
   return {
     follow(follower: Follower): () => void {
-      if (!isFollowed()) last = undefined;
+      if (!isFollowed()) {
+        last = undefined;
+        isLate = looking !== undefined;
+      }
       followers.add(follower);
       void look();
       return () => {

@@ -49,6 +49,8 @@ export function relayStoreSuite(stores: () => [InstanceStores, InstanceStores]):
       offered: () => (offered += 1),
       missed: () => undefined,
     });
+    // Who follows and then reads misses nothing from there on.
+    await proxys.relay.offer();
     const writes = await acting();
     await writes.tell([status(1), status(2, "7")]);
     await until("both", () => told.length === 2);
@@ -66,6 +68,7 @@ export function relayStoreSuite(stores: () => [InstanceStores, InstanceStores]):
   it("a signed burn is there until it is answered, and its answer after that; a newer one is answered anew", async () => {
     const asked: string[] = [];
     const stop = relays.relay.follow({ signed: (ids) => asked.push(...ids), missed: () => undefined });
+    await relays.relay.unanswered();
     await proxys.relay.sign("a", "AAAA");
     await until("it", () => asked.includes("a"));
     assert.deepEqual([...(await relays.relay.unanswered())], [["a", "AAAA"]]);
