@@ -9,6 +9,7 @@ import type { AltFacts } from "./world.ts";
 /** A device that pays for its own burn has coins here. */
 export const LONE_PAYER = new Uint8Array(32).fill(0x77);
 const COINS = 100_000_000_000;
+const SLOTS_A_CALL = 1_000;
 
 export class Alt {
   readonly url: string;
@@ -24,15 +25,21 @@ export class Alt {
   }
 
   /** A new chain: who pays for burns has coins. */
-  async begin({ feePayer }: AltFacts): Promise<void> {
+  async begin({ feePayer, slot }: AltFacts): Promise<void> {
+    await this.pass(slot);
     for (const payer of [feePayer, base58.encode(ed25519.getPublicKey(LONE_PAYER))])
       await this.#rpc.call(z.string(), "requestAirdrop", [payer, COINS]);
     // Final, so that no reorganisation of a scenario takes their coins back.
     await this.pass(Number(FINAL_DEPTH) + 1);
   }
 
+  slot(): Promise<number> {
+    return this.call(z.int(), "getSlot", [{ commitment: "processed" }]);
+  }
+
   async pass(slots: number): Promise<void> {
-    await this.#develop("slots", { count: slots });
+    for (let left = slots; left > 0; left -= SLOTS_A_CALL)
+      await this.#develop("slots", { count: Math.min(left, SLOTS_A_CALL) });
   }
 
   /** Tokens for whoever has this key, in the slot that is open. */

@@ -46,7 +46,6 @@ export class Scenario implements Playing {
     this.#player = new Player(this.#stage, playing);
     this.#before = await readBefore(this.#stage);
     this.#settling = new Settling(this.#stage, this.#player, this.#before);
-    const { logs } = this;
     const violations: Violation[] = [];
     let follower: Follower | undefined;
     try {
@@ -77,7 +76,7 @@ export class Scenario implements Playing {
     }
     this.#takeStruck();
     const kills = this.#kills();
-    return { violations, kills, struck: this.#struck, logs };
+    return { violations, kills, struck: this.#struck, logs: this.logs };
   }
 
   async #judge(first: Spot, follower: Follower, violations: Violation[]): Promise<Violation[]> {

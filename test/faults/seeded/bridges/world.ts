@@ -19,6 +19,7 @@ import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { startTestStack, type TestStack } from "../../../support/stack.ts";
 import { until } from "../../../support/until.ts";
+import { Alt } from "./alt.ts";
 import { person } from "./persons.ts";
 import { requestsOf, type Prebuilt } from "./requests.ts";
 import { REST_BLOCKS, rest, stock } from "./world-chains.ts";
@@ -70,6 +71,8 @@ export interface AltFacts {
   readonly messenger: Bytes32;
   /** Who pays the network for the service. */
   readonly feePayer: string;
+  /** That the relay of the snapshot may have told of. Slots rise as long as there is an instance, also on a chain begun anew. */
+  readonly slot: number;
 }
 
 export interface BridgeFacts {
@@ -158,7 +161,7 @@ async function fill(on: TestStack, far: Far): Promise<BridgeFacts> {
   for (const each of Object.values(far)) await rest(each);
   const height = await chain.getBlockNumber();
   await until("the index to be there", async () => (await on.client.merkleRoot()).block_number === height);
-  await local.proxy().stop();
+  await Promise.all([local.proxy().stop(), local.relay().stop()]);
   const template = folder.inside("template");
   await cp(folder.inside("store"), template, { recursive: true });
 
@@ -196,6 +199,7 @@ async function fill(on: TestStack, far: Far): Promise<BridgeFacts> {
         decimals: bridges.altchain.decimals,
         domain: bridges.altchain.domain,
       },
+      slot: await new Alt((bridgeSettings as unknown as WorldSettings).altchain.rpcUrl).slot(),
       messenger: altchainRemote(bridges.altchain.mint).messenger,
       feePayer: base58.encode(
         ed25519.getPublicKey(fromHexText(await folder.secrets.text("bridge-fee-payer.key"))),
@@ -210,6 +214,11 @@ async function fill(on: TestStack, far: Far): Promise<BridgeFacts> {
     attesterFolder: folder.inside("attester"),
     folder: folder.path,
   };
+}
+
+/** As far as the world is made of it. */
+interface WorldSettings {
+  readonly altchain: { readonly rpcUrl: string };
 }
 
 /** As `bridges.json` of a network has it. */
