@@ -18,7 +18,7 @@ import { giveCoins } from "../stand-ins/local-chain.ts";
 import { PATIENCE_MS, poll } from "../base/poll.ts";
 import { bridgePins } from "../stack/stack-wallet.ts";
 import { show, TestUsdc } from "../stand-ins/usdc.ts";
-import type { Stage } from "./stage.ts";
+import type { DemoStage as Stage } from "./stage.ts";
 
 const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
 

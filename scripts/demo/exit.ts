@@ -8,10 +8,11 @@ import { asAddress } from "../../shared/protocol/host/text.ts";
 import { leaveAll } from "../exit/leaving.ts";
 import { committedKeyHashes } from "../deploy/pool.ts";
 import type { NetworkEntry } from "../base/stack-file.ts";
-import type { Stack } from "../stack/local-stack.ts";
+import { begin, Stage } from "../stack/stage.ts";
 import { pinsOf } from "../stack/stack-wallet.ts";
 import { show, TestUsdc } from "../stand-ins/usdc.ts";
-import { Stage, type Result } from "./stage.ts";
+import { DemoStage } from "./stage.ts";
+import type { Journey } from "./story.ts";
 
 const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
 
@@ -20,18 +21,24 @@ const PAID_WITH_SERVICE = usd("30");
 const PAID_ALONE = usd("20");
 const GAS = 10n ** 19n;
 /** Of the chain that is to be started for this: an hour, which then passes at once. */
-export const PROVED_DELAY_SECS = 3_600;
+const PROVED_DELAY_SECS = 3_600;
 /** No end of it is a fault of the pool's; so often it would not be time that is waited for. */
 const MOST_WAITS = 12;
 
-interface Played {
-  readonly stack: Stack;
-  readonly prover: Prover;
-  readonly say: (text: string) => void;
-}
+export const showExit: Journey = async (story, parties) => {
+  const { say } = story;
+  const own = new Stage(await begin("exit", { poolTerms: { provedDelay: PROVED_DELAY_SECS }, say }));
+  parties.add({ stop: () => own.close() });
+  const { file: stack, folder } = own.stack;
+  const prover = await own.prover();
+  await story.chapter("leaving without the service", { network: "first" }, (chapter) =>
+    DemoStage.on({ network: "first", stack, folder, prover, say, chapter }, (stage) => play(stage, own)),
+  );
+};
 
-export async function showExit({ stack, prover, say }: Played): Promise<Result> {
-  const stage = await Stage.open({ network: "first", stack: stack.file, folder: stack.folder, prover, say });
+async function play(stage: DemoStage, own: Stage): Promise<void> {
+  const { say } = stage;
+  const prover = await own.prover();
   const { entry, chain } = stage;
   const usdc = stage.token("USDC");
   const pass = async (seconds: number): Promise<void> => {
@@ -43,8 +50,8 @@ export async function showExit({ stack, prover, say }: Played): Promise<Result> 
   await withService(stage, seeds);
 
   say("\n  3. Every process of the service is stopped: proxy, enclave, KMS. What runs is the chain.");
-  await stack.stopServices();
-  await requireSilence([entry.base_url, stack.kmsUrl]);
+  await own.stack.stopServices();
+  await requireSilence([entry.base_url, own.stack.kmsUrl]);
 
   const wallets = await Promise.all(seeds.map((seed) => walletAlone(entry, seed, prover)));
   const [first, second] = wallets as [Wallet, Wallet];
@@ -87,14 +94,12 @@ export async function showExit({ stack, prover, say }: Played): Promise<Result> 
     check("left in the first wallet", usdc, 0n, first.balance().total);
     check("left in the second wallet", usdc, 0n, second.balance().total);
     check("left in the pool: the fees", usdc, fees, await stage.publicBalance(usdc, entry.pool));
-    return stage.result();
   } finally {
     for (const wallet of wallets) await wallet.close();
-    await stage.close();
   }
 }
 
-async function withService(stage: Stage, [one, two]: readonly [Uint8Array, Uint8Array]): Promise<void> {
+async function withService(stage: DemoStage, [one, two]: readonly [Uint8Array, Uint8Array]): Promise<void> {
   const usdc = stage.token("USDC");
   const [first, second] = [await stage.wallet(one), await stage.wallet(two)];
   const depositor = await stage.account();

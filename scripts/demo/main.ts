@@ -1,43 +1,63 @@
-// The main job, shown with real proofs on the running stack or on one it starts: private payments on the first
-// network, a private swap on the second. Exit code 0 only if every balance is exact to the last unit.
+// The demonstrations, with real proofs: the main job on the running stack or on one it starts, and what attackers and a lost
+// service come to on a stack of their own. Exit code 0 only if everything is as it must, every balance to the last unit.
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { UsageError } from "../base/command.ts";
-import { messageOf, runStackCommand, speaker, stoppingOnce } from "../stack/command.ts";
-import { showBridges } from "./bridges.ts";
-import { showPayments } from "./payments.ts";
-import { asData, report } from "./report.ts";
-import { Stage, type Result, type StageOptions } from "./stage.ts";
-import { showSwap } from "./swap.ts";
-import { startStack, type Stack } from "../stack/local-stack.ts";
+import { Parties } from "../base/parties.ts";
 import { DEFAULT_FOLDER, type NetworkName, networkOf, runningStack, StackError } from "../base/stack-file.ts";
+import { messageOf, runStackCommand, speaker, stoppingOnce } from "../stack/command.ts";
+import { startStack } from "../stack/local-stack.ts";
 import { StackFolder } from "../stack/stack-folder.ts";
+import { showBridges } from "./bridges.ts";
+import { showExit } from "./exit.ts";
+import { showPayments } from "./payments.ts";
+import { DemoStage } from "./stage.ts";
+import { showStolenKey } from "./stolen-key/acts.ts";
+import { Story, type Journey } from "./story.ts";
+import { showSwap } from "./swap.ts";
+import { showTamper } from "./tamper/cases.ts";
 
 const HELP = `Usage: npm run demo -- [options]
 
-Payments, on the first network: 100 USDC are deposited and paid on privately through three fresh wallets, one of
-the payments combining many notes in one transaction, then partly withdrawn, and a wallet is restored from its key.
-Swap, on the second network: wrapped ether is deposited by its owner's own transaction, dollars are swapped into
-ether inside the pool, and what was bought is paid on and withdrawn.
-Bridges, on the first network: money comes from an exchange, another blockchain and another EVM chain into private notes,
-is paid on and leaves for the exchange and that chain; one deposit is taken back by its owner alone.
-Starts the networks it needs when none run, and stops them again.
+payments, on the first network: 100 USDC are deposited and paid on privately through three fresh wallets, one of
+  the payments combining many notes in one transaction, then partly withdrawn, and a wallet is restored from its key.
+swap, on the second network: wrapped ether is deposited by its owner's own transaction, dollars are swapped into
+  ether inside the pool, and what was bought is paid on and withdrawn.
+bridges, on the first network: money comes from an exchange, another blockchain and another EVM chain into private
+  notes, is paid on and leaves for the exchange and that chain; one deposit is taken back by its owner alone.
+These three are shown unless one is asked for. They start the networks they need when none run, and stop them again.
+The others have a stack of their own, in a temporary folder:
+exit (npm run demo:exit): money is deposited and paid with the service, then every process of it is stopped. From the
+  chain alone follow a private payment and everything's way out by the code of npm run exit: the tree is extended
+  without a signer, and the chain's time passes whenever only time helps.
+tamper (npm run demo:tamper): the enclave is attacked: one byte changed in a copy of it, a substituted key, a birth
+  certificate of another sealed key, a debug-mode document, a foreign root, registrations without the pool's owner, a
+  complete old pair of a signer that was removed; and a false proof where two verifiers have to sign and one of them is
+  wrong. Shows who refuses each and why; controls show that the honest way works at the same place.
+stolen-key (npm run demo:stolen-key): honest people deposit and pay; the key of a second signer gets into a thief's
+  hands, who forges withdrawals, a note and a root. A watcher finds all of it and has it refuted: the signer and its
+  image are out, the forged leaves void, the tree is rebuilt without them. Then the service is stopped, and an honest
+  user pays in private and leaves by proofs alone.
 
-  --only payments|swap|bridges
-                         show one part only
+  --only <one of them>   show this one only
   --json                 print the result as one JSON object, last on standard output
   --folder <path>        folder of the stack (default ${DEFAULT_FOLDER})
   --help                 this text
 
-Exit code: 0 when every balance is exact, 1 when one is not or a step failed, 2 for wrong arguments.`;
+Exit code: 0 when everything is as it must, 1 when something is not or a step failed, 2 for wrong arguments.`;
 
-type Part = "payments" | "swap" | "bridges";
-
-const PARTS: Readonly<
-  Record<Part, { readonly network: NetworkName; readonly play: (stage: Stage) => Promise<void> }>
-> = {
+/** On a stack that may be somebody's. */
+const SHARED = {
   payments: { network: "first", play: showPayments },
   swap: { network: "second", play: showSwap },
   bridges: { network: "first", play: showBridges },
+} as const satisfies Record<
+  string,
+  { readonly network: NetworkName; readonly play: (stage: DemoStage) => Promise<void> }
+>;
+type Part = keyof typeof SHARED;
+
+const ALONE: Readonly<Record<string, Journey>> = {
+  ...{ exit: showExit, tamper: showTamper, "stolen-key": showStolenKey },
 };
 
 const COMMAND = {
@@ -52,70 +72,49 @@ const COMMAND = {
   },
 } as const;
 
-await runStackCommand(COMMAND, async ({ values: { only, json, folder: path } }) => {
-  const parts = partsOf(only);
-  const say = speaker(json);
-  const folder = new StackFolder(path);
-  const running = await runningStack(path);
-  let own: Stack | undefined;
-  const stop = stoppingOnce(async () => own?.stop());
+await runStackCommand(COMMAND, async ({ values: { only, json, folder } }) => {
+  const journey = journeyOf(only, folder);
+  const story = new Story(speaker(json));
   const beganAt = performance.now();
-  try {
-    const stack = running ?? (own = await startOwn(path, parts, say)).file;
-    if (running !== undefined) say(`Using the stack that runs in ${folder.path}.`);
-    // All of them before the first part begins.
-    for (const part of parts) networkOf(stack, PARTS[part].network);
-    const readyAt = performance.now();
-    const prover = await developmentProver();
-    const results: Result[] = [];
-    try {
-      for (const part of parts) results.push(await play(part, { stack, folder, prover, say }));
-    } finally {
-      await prover.close();
-    }
-    const result = together(results);
-    const exact = result.checks.every(({ expected, actual }) => expected === actual);
-    report(result, exact, say);
-    const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(0);
-    say(
-      `Took ${seconds(readyAt)} s${running === undefined ? `, ${seconds(beganAt)} s with the start` : ""}.`,
-    );
-    if (json) console.log(JSON.stringify(asData(result, exact)));
-    return exact ? 0 : 1;
-  } finally {
+  await Parties.start(async (parties) => {
+    const stop = stoppingOnce(() => parties.stop());
+    await journey(story, parties);
     await stop();
-  }
+  });
+  const { isAsItMust, say } = story;
+  say(isAsItMust ? "\nEverything is as it must." : "\nNOT everything is as it must; see above.");
+  say(`Took ${((performance.now() - beganAt) / 1000).toFixed(0)} s.`);
+  if (json) console.log(JSON.stringify(story.data()));
+  return isAsItMust ? 0 : 1;
 });
 
-function startOwn(folder: string, parts: readonly Part[], say: (text: string) => void): Promise<Stack> {
-  say("No stack is running here: starting one.");
-  const networks = parts.map((part) => PARTS[part].network);
-  return startStack({ folder, networks, bridges: parts.includes("bridges"), say });
+function journeyOf(only: string | undefined, folder: string): Journey {
+  const all = Object.keys(SHARED) as Part[];
+  if (only === undefined) return shared(all, folder);
+  const alone = ALONE[only];
+  if (alone !== undefined) return alone;
+  const parts = all.filter((part) => part === only);
+  if (parts.length === 0) throw new UsageError(`--only ${only}: there is no such part`);
+  return shared(parts, folder);
 }
 
-async function play(part: Part, options: Omit<StageOptions, "network">): Promise<Result> {
-  const { network, play: playOn } = PARTS[part];
-  const stage = await Stage.open({ ...options, network });
-  try {
-    await playOn(stage);
-    return stage.result();
-  } finally {
-    await stage.close();
-  }
-}
-
-function together(results: readonly Result[]): Result {
-  return {
-    checks: results.flatMap(({ checks }) => checks),
-    timings: results.flatMap(({ timings }) => timings),
-    transactions: results.flatMap(({ transactions }) => transactions),
+function shared(parts: readonly Part[], path: string): Journey {
+  return async (story, parties) => {
+    const { say } = story;
+    const running = await runningStack(path);
+    say(running === undefined ? "No stack is running here: starting one." : `Using the stack in ${path}.`);
+    const networks = parts.map((part) => SHARED[part].network);
+    const bridges = parts.includes("bridges");
+    const stack = running ?? parties.add(await startStack({ folder: path, networks, bridges, say })).file;
+    // All of them before the first part begins.
+    for (const network of networks) networkOf(stack, network);
+    const prover = await developmentProver();
+    parties.add({ stop: () => prover.close() });
+    for (const part of parts) {
+      const { network, play } = SHARED[part];
+      await story.chapter(part, { network }, (chapter) =>
+        DemoStage.on({ stack, folder: new StackFolder(path), network, prover, say, chapter }, play),
+      );
+    }
   };
-}
-
-function partsOf(only: string | undefined): readonly Part[] {
-  const parts = Object.keys(PARTS) as Part[];
-  if (only === undefined) return parts;
-  const chosen = parts.filter((part) => part === only);
-  if (chosen.length === 1) return chosen;
-  throw new UsageError(`--only ${only}: there is no such part`);
 }

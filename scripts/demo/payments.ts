@@ -4,7 +4,7 @@ import { parseUnits } from "ethers";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
 import { show, TestUsdc } from "../stand-ins/usdc.ts";
-import type { Stage } from "./stage.ts";
+import type { DemoStage as Stage } from "./stage.ts";
 
 const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
 

@@ -6,7 +6,7 @@ import { asAddress } from "../../shared/protocol/host/text.ts";
 import { wrapCoins } from "../stand-ins/uniswap.ts";
 import { show, TestUsdc, type Token } from "../stand-ins/usdc.ts";
 import { sum } from "./payments.ts";
-import type { Stage } from "./stage.ts";
+import type { DemoStage as Stage } from "./stage.ts";
 
 const PLAIN_DEPOSIT = parseEther("0.5");
 const DEPOSIT = parseUnits("100", TestUsdc.decimals);

@@ -52,11 +52,8 @@ export function begin(
   });
 }
 
-export class Stage {
-  /** For what is made here. */
-  readonly folder: string;
-  readonly stack: Stack;
-  readonly network: LocalNetwork;
+/** On one network of any stack: its chain, a client of its proxy, and people. */
+export class NetworkStage {
   readonly entry: NetworkEntry;
   readonly chain: JsonRpcProvider;
   readonly pool: Address;
@@ -66,17 +63,17 @@ export class Stage {
   protected readonly parties: Parties;
   #prover: Promise<Prover> | undefined;
 
-  constructor({ folder, stack, parties }: Begun) {
-    this.folder = folder;
-    this.stack = stack;
+  /** A prover that is given is not closed here. */
+  constructor(on: { entry: NetworkEntry; apiKey: string; parties: Parties; prover?: Prover }) {
+    const { entry, apiKey, parties, prover } = on;
+    this.entry = entry;
+    this.apiKey = apiKey;
     this.parties = parties;
-    this.network = stack.network("first");
-    this.entry = this.network.entry;
-    this.chain = chainOf(this.entry, 50);
+    this.#prover = prover && Promise.resolve(prover);
+    this.chain = chainOf(entry, 50);
     parties.add({ stop: () => this.chain.destroy() });
-    this.pool = asAddress(this.entry.pool)!;
-    this.apiKey = stack.file.api_key;
-    this.client = createClient({ baseUrl: this.entry.base_url, credential: { apiKey: this.apiKey } });
+    this.pool = asAddress(entry.pool)!;
+    this.client = createClient({ baseUrl: entry.base_url, credential: { apiKey } });
   }
 
   close(): Promise<void> {
@@ -88,9 +85,10 @@ export class Stage {
     return (this.#prover ??= this.#loadProver());
   }
 
-  async wallet(seed = newSeed(), client = this.client): Promise<Wallet> {
+  async wallet(seed = newSeed(), client = this.client, developerSink?: string): Promise<Wallet> {
     const parts = { seed, client, prover: await this.prover(), storage: memoryStorage() };
-    const wallet = await openStackWallet(this.entry, parts);
+    const sink = developerSink === undefined ? {} : { developerSink };
+    const wallet = await openStackWallet(this.entry, { ...parts, ...sink });
     this.parties.add({ stop: () => wallet.close() });
     return wallet;
   }
@@ -102,6 +100,27 @@ export class Stage {
     return account;
   }
 
+  async #loadProver(): Promise<Prover> {
+    const prover = await developmentProver();
+    this.parties.add({ stop: () => prover.close() });
+    return prover;
+  }
+}
+
+export class Stage extends NetworkStage {
+  /** For what is made here. */
+  readonly folder: string;
+  readonly stack: Stack;
+  readonly network: LocalNetwork;
+
+  constructor({ folder, stack, parties }: Begun) {
+    const network = stack.network("first");
+    super({ entry: network.entry, apiKey: stack.file.api_key, parties });
+    this.folder = folder;
+    this.stack = stack;
+    this.network = network;
+  }
+
   /** Of the pool. */
   async owner(): Promise<Account> {
     return new Account(await this.network.folder.secrets.text("owner.key"), this.chain);
@@ -110,12 +129,6 @@ export class Stage {
   async passTime(seconds: number): Promise<void> {
     await this.chain.send("evm_increaseTime", [seconds]);
     await this.chain.send("evm_mine", []);
-  }
-
-  async #loadProver(): Promise<Prover> {
-    const prover = await developmentProver();
-    this.parties.add({ stop: () => prover.close() });
-    return prover;
   }
 }
 

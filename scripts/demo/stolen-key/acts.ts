@@ -9,7 +9,8 @@ import { measurementNamed, registerDevelopmentSigner } from "../../stack/develop
 import { poll } from "../../base/poll.ts";
 import { show } from "../../stand-ins/usdc.ts";
 import { balanceOf, payAlone, proved } from "./honest.ts";
-import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, type StolenKeyStage as Stage } from "./stage.ts";
+import type { Journey } from "../story.ts";
+import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, StolenKeyStage as Stage } from "./stage.ts";
 import { Thief } from "./thief.ts";
 
 const USDC = { symbol: "USDC", decimals: 6 };
@@ -30,7 +31,14 @@ interface People {
   readonly bob: Person;
 }
 
-export async function play(stage: Stage): Promise<void> {
+export const showStolenKey: Journey = (story, parties) =>
+  story.chapter("a stolen key", {}, async (chapter) => {
+    const stage = await Stage.on(story, chapter);
+    parties.add({ stop: () => stage.close() });
+    await play(stage);
+  });
+
+async function play(stage: Stage): Promise<void> {
   const people = { alice: stage.person(), bob: stage.person() };
   await honestDays(stage, people);
   const thief = await admitTheKey(stage);

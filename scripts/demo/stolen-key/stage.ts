@@ -16,6 +16,7 @@ import { Refuter, reportLine } from "../../watch/refuter.ts";
 import { createWatcher, type Watcher } from "../../watch/watcher.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../stack/pool-transaction.ts";
 import { begin, Stage, WITHOUT_FEES, type Begun } from "../../stack/stage.ts";
+import type { Chapter, Story } from "../story.ts";
 import { giveCoins } from "../../stand-ins/local-chain.ts";
 import { TestUsdc } from "../../stand-ins/usdc.ts";
 
@@ -30,24 +31,19 @@ export const usd = (units: number): bigint => BigInt(units) * TestUsdc.unit;
 export const CAP = usd(100);
 export const BOND = 10n ** 18n;
 
-export interface Check {
-  readonly name: string;
-  readonly expected: string;
-  readonly actual: string;
-}
-
 export class StolenKeyStage extends Stage {
   readonly say: (text: string) => void;
   readonly contract: Contract;
   readonly home: Home;
   readonly usdc: Address;
   readonly token: TestUsdc;
-  readonly checks: Check[] = [];
+  readonly chapter: Chapter;
   readonly findings: Finding[] = [];
 
-  private constructor(begun: Begun, anybody: Account, say: StolenKeyStage["say"]) {
+  private constructor(begun: Begun, anybody: Account, say: StolenKeyStage["say"], chapter: Chapter) {
     super(begun);
     this.say = say;
+    this.chapter = chapter;
     this.home = { chainId: BigInt(this.entry.chain_id), pool: this.pool };
     this.usdc = asAddress(this.entry.usdc)!;
     // Anybody may carry anything to the pool.
@@ -56,14 +52,14 @@ export class StolenKeyStage extends Stage {
     this.token = TestUsdc.with(this.usdc, sender);
   }
 
-  static async on(say: (text: string) => void): Promise<StolenKeyStage> {
+  static async on({ say }: Story, chapter: Chapter): Promise<StolenKeyStage> {
     const poolTerms = {
       ...{ changeDelay: CHANGE_DELAY_SECS, provedDelay: PROVED_DELAY_SECS },
       ...{ minimumCaps: [CAP], signerBond: BOND },
     };
     const anybody = new Account(Account.createRandom().privateKey);
     const begun = await begin("stolen-key", { proxySettings: WITHOUT_FEES, poolTerms, say });
-    const stage = new StolenKeyStage(begun, anybody, say);
+    const stage = new StolenKeyStage(begun, anybody, say, chapter);
     await giveCoins(stage.chain, anybody.address, COINS);
     return stage;
   }
@@ -137,6 +133,6 @@ export class StolenKeyStage extends Stage {
   }
 
   check(name: string, expected: unknown, actual: unknown): void {
-    this.checks.push({ name, expected: String(expected), actual: String(actual) });
+    this.chapter.is(name, actual, expected);
   }
 }

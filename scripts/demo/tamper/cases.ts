@@ -14,13 +14,25 @@ import { readSigners } from "../../operator/pool-signers.ts";
 import { makeRoot } from "../../image/certificates.ts";
 import type { SimulatedEnclaveOptions } from "../../stand-ins/platform/main.ts";
 import { disagreement } from "./disagreement.ts";
-import type { Case, Ledger } from "./ledger.ts";
-import type { TamperStage } from "./stage.ts";
+import type { Chapter, Journey } from "../story.ts";
+import { TamperStage } from "./stage.ts";
 import { DEVELOPMENT_KEY_ARN } from "../../image/development-keys.ts";
 
-export const CASES: readonly (Omit<Case, "checks"> & {
-  readonly play: (ledger: Ledger, stage: TamperStage) => Promise<void>;
-})[] = [
+export const showTamper: Journey = async (story, parties) => {
+  const stage = await TamperStage.on(story.say);
+  parties.add({ stop: () => stage.close() });
+  for (const { name, attack, play } of CASES)
+    await story.chapter(name, { attack }, (chapter) => play(chapter, stage));
+};
+
+interface Case {
+  readonly name: string;
+  /** What the attacker does, in a line. */
+  readonly attack: string;
+  readonly play: (chapter: Chapter, stage: TamperStage) => Promise<void>;
+}
+
+const CASES: readonly Case[] = [
   { name: "nothing tampered with", attack: "none: the enclave as it is built", play: honest },
   { name: "one byte changed", attack: "the image is another", play: oneByte },
   {
@@ -36,8 +48,8 @@ export const CASES: readonly (Omit<Case, "checks"> & {
   {
     name: "a debug-mode document",
     attack: "the true image started in debug mode, where its host reads its memory",
-    play: (ledger, stage) =>
-      bornElsewhere(ledger, stage, { debugMode: true }, [
+    play: (chapter, stage) =>
+      bornElsewhere(chapter, stage, { debugMode: true }, [
         "DEBUG_MODE",
         "KMS_DENIED",
         "AccessDeniedException",
@@ -46,8 +58,8 @@ export const CASES: readonly (Omit<Case, "checks"> & {
   {
     name: "a foreign root",
     attack: "the true image on a platform that signs its documents under a root of the attacker's",
-    play: (ledger, stage) =>
-      bornElsewhere(ledger, stage, { root: makeRoot(new Date()) }, [
+    play: (chapter, stage) =>
+      bornElsewhere(chapter, stage, { root: makeRoot(new Date()) }, [
         "ROOT_UNKNOWN",
         "KMS_DOCUMENT_REFUSED",
         "ValidationException",
@@ -61,7 +73,7 @@ export const CASES: readonly (Omit<Case, "checks"> & {
   {
     name: "two verifiers, one of them wrong",
     attack: "a proof of another statement, where the second verifier's program takes every pairing for true",
-    play: (ledger, stage) => disagreement(ledger, stage.say),
+    play: (chapter, stage) => disagreement(chapter, stage.say),
   },
   {
     name: "a complete old pair",
@@ -70,92 +82,92 @@ export const CASES: readonly (Omit<Case, "checks"> & {
   },
 ];
 
-async function honest(ledger: Ledger, stage: TamperStage): Promise<void> {
+async function honest(chapter: Chapter, stage: TamperStage): Promise<void> {
   const { signer } = await pairOf(stage);
-  ledger.is("the proxy's health", await stage.healthSays("ok"), "ok");
-  ledger.is("a real deposit is attested by", await stage.attestThroughProxy(), signer);
+  chapter.is("the proxy's health", await stage.healthSays("ok"), "ok");
+  chapter.is("a real deposit is attested by", await stage.attestThroughProxy(), signer);
 }
 
-async function oneByte(ledger: Ledger, stage: TamperStage): Promise<void> {
+async function oneByte(chapter: Chapter, stage: TamperStage): Promise<void> {
   const { KMS_DENIED } = COURIER_FAULTS;
   const { signer } = await pairOf(stage);
   const { folder, what } = await stage.copyWithOneByteChanged();
-  ledger.attack = `${what}, is another`;
+  chapter.attack = `${what}, is another`;
   const { measurement } = await stage.replaceEnclave({ enclaveFolder: folder });
-  ledger.is("its measurement is another", String(measurement.pcr0 !== stage.image.measurement.pcr0), "true");
-  ledger.says("the proxy's health", await stage.healthSays(KMS_DENIED), KMS_DENIED);
+  chapter.is("its measurement is another", String(measurement.pcr0 !== stage.image.measurement.pcr0), "true");
+  chapter.says("the proxy's health", await stage.healthSays(KMS_DENIED), KMS_DENIED);
   const words = await stage.kmsRefusalLogged();
-  ledger.says("KMS's error in the proxy's log", words, "AccessDeniedException");
-  ledger.says("which statement of the key policy", words, "NoDecryptForAnotherImage");
+  chapter.says("KMS's error in the proxy's log", words, "AccessDeniedException");
+  chapter.says("which statement of the key policy", words, "NoDecryptForAnotherImage");
   const signing = await signedBy(stage, stage.linkToNetwork());
-  ledger.is("the changed enclave, asked to sign", signing, "WRONG_PHASE");
-  ledger.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
+  chapter.is("the changed enclave, asked to sign", signing, "WRONG_PHASE");
+  chapter.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
 
   // The proxy ran on all the while.
   await stage.replaceEnclave();
-  ledger.is("control: the unchanged enclave in its place, health", await stage.healthSays("ok"), "ok");
-  ledger.is("control: the same deposit is attested by", await stage.attestThroughProxy(), signer);
+  chapter.is("control: the unchanged enclave in its place, health", await stage.healthSays("ok"), "ok");
+  chapter.is("control: the same deposit is attested by", await stage.attestThroughProxy(), signer);
 }
 
-async function substitutedKey(ledger: Ledger, stage: TamperStage): Promise<void> {
+async function substitutedKey(chapter: Chapter, stage: TamperStage): Promise<void> {
   const pair = await pairOf(stage);
   const { link } = await stage.extraEnclave();
   const forged = { ...pair, ...sealOwnKey(stage) };
-  await refusedByEnclave(ledger, stage, link, forged, "SIGNER_MISMATCH");
+  await refusedByEnclave(chapter, stage, link, forged, "SIGNER_MISMATCH");
   const { outcome } = await stage.carry(link, pair);
-  ledger.is("control: the true pair at the same enclave", outcome, "restored");
+  chapter.is("control: the true pair at the same enclave", outcome, "restored");
 }
 
-async function otherBirthCertificate(ledger: Ledger, stage: TamperStage): Promise<void> {
+async function otherBirthCertificate(chapter: Chapter, stage: TamperStage): Promise<void> {
   const pair = await pairOf(stage);
   const { link } = await stage.extraEnclave();
   const other = await birth(stage, link);
   const mixed = { ...other, sealedKey: pair.sealedKey };
-  await refusedByEnclave(ledger, stage, link, mixed, "SEALED_KEY_MISMATCH");
+  await refusedByEnclave(chapter, stage, link, mixed, "SEALED_KEY_MISMATCH");
   const { outcome } = await stage.carry(link, other);
-  ledger.is("control: that certificate with its own sealed key", outcome, "restored");
+  chapter.is("control: that certificate with its own sealed key", outcome, "restored");
 }
 
 /** A key that is born where it should not: the operator, KMS and a true enclave each refuse it. */
 async function bornElsewhere(
-  ledger: Ledger,
+  chapter: Chapter,
   stage: TamperStage,
   platformOptions: Pick<SimulatedEnclaveOptions, "root" | "debugMode">,
   [fault, courier, kmsError]: readonly [BirthFault, string, string],
 ): Promise<void> {
   const { link, platform } = await stage.extraEnclave(platformOptions);
   const isTrueImage = platform.measurement.pcr0 === stage.image.measurement.pcr0;
-  ledger.is("its measurement is the true one", String(isTrueImage), "true");
+  chapter.is("its measurement is the true one", String(isTrueImage), "true");
   const refusal = await birth(stage, link).then(
     () => "a pair",
     (error: unknown) => (error instanceof BirthRefused ? error.code : String(error)),
   );
-  ledger.is("the operator, shown a birth there", refusal, fault);
+  chapter.is("the operator, shown a birth there", refusal, fault);
 
   const errand = await stage.carry(link, await pairOf(stage));
-  ledger.is("the courier, sent from there with the true pair", errand.outcome, courier);
-  ledger.says("KMS's error", errand.kms, kmsError);
-  ledger.says("KMS's reason", errand.kms, fault);
+  chapter.is("the courier, sent from there with the true pair", errand.outcome, courier);
+  chapter.says("KMS's error", errand.kms, kmsError);
+  chapter.says("KMS's reason", errand.kms, fault);
 
   const pair = await bornUnverified(stage, link);
   const { link: honestLink } = await stage.extraEnclave();
   const { outcome } = await stage.carry(honestLink, pair);
-  ledger.is("a true enclave, given what was born there", outcome, "RESTORE_REFUSED");
-  await whyAndUnsigned(ledger, stage, honestLink, pair, fault, "that enclave, asked to sign");
+  chapter.is("a true enclave, given what was born there", outcome, "RESTORE_REFUSED");
+  await whyAndUnsigned(chapter, stage, honestLink, pair, fault, "that enclave, asked to sign");
 }
 
 /** Whose signer comes in is nobody's word: of the true image anybody's, and of no other anybody's. */
-async function registration(ledger: Ledger, stage: TamperStage): Promise<void> {
+async function registration(chapter: Chapter, stage: TamperStage): Promise<void> {
   const { link } = await stage.extraEnclave();
   const { signer, birthCertificate } = await birth(stage, link);
   const bent = birthCertificate.map((byte, i) => (i === birthCertificate.length - 1 ? byte ^ 1 : byte));
-  ledger.is("its document with one bit changed", await stage.register(bent), "SignatureInvalid");
-  ledger.is(
+  chapter.is("its document with one bit changed", await stage.register(bent), "SignatureInvalid");
+  chapter.is(
     "its document with a byte behind it",
     await stage.register(concatBytes(birthCertificate, Uint8Array.of(0))),
     "DocumentMalformed",
   );
-  ledger.is(
+  chapter.is(
     "the same under another KMS key",
     await stage.register(birthCertificate, ZERO_BYTES32),
     "ConfigurationMismatch",
@@ -169,18 +181,18 @@ async function registration(ledger: Ledger, stage: TamperStage): Promise<void> {
   ] as const;
   for (const [what, options, refusal] of others) {
     const born = await bornUnverified(stage, (await stage.extraEnclave(options)).link);
-    ledger.is(what, await stage.register(born.birthCertificate), refusal);
+    chapter.is(what, await stage.register(born.birthCertificate), refusal);
   }
   const old = await birthFor(stage, new Uint8Array(randomBytes(32)));
-  ledger.is("a document made for no block", await stage.register(old), "NonceMismatch");
+  chapter.is("a document made for no block", await stage.register(old), "NonceMismatch");
 
-  ledger.is(
+  chapter.is(
     "control: the document as it came, sent by a stranger",
     await stage.register(birthCertificate),
     signer,
   );
-  ledger.is("its standing in the pool", await standingOf(stage, signer), "admitted");
-  ledger.is("the same once more", await stage.register(birthCertificate), "SignerRegisteredBefore");
+  chapter.is("its standing in the pool", await standingOf(stage, signer), "admitted");
+  chapter.is("the same once more", await stage.register(birthCertificate), "SignerRegisteredBefore");
 }
 
 /** Of the true image, for a nonce of one's own. */
@@ -189,28 +201,28 @@ async function birthFor(stage: TamperStage, challenge: Uint8Array): Promise<Uint
   return (await makePair(link, { ...policyOf(stage), challenge }, DEVELOPMENT_KEY_ARN)).birthCertificate;
 }
 
-async function oldPair(ledger: Ledger, stage: TamperStage): Promise<void> {
+async function oldPair(chapter: Chapter, stage: TamperStage): Promise<void> {
   const old = await pairOf(stage);
   const { link } = await stage.extraEnclave();
   const successor = await birth(stage, link);
   await rotate(stage, successor, old.signer);
 
   await stage.replaceEnclave();
-  ledger.is("the old pair at a fresh enclave, the proxy's health", await stage.healthSays("ok"), "ok");
+  chapter.is("the old pair at a fresh enclave, the proxy's health", await stage.healthSays("ok"), "ok");
   const signature = await stage.attestAt(stage.linkToNetwork());
   const signing = typeof signature === "string" ? signature : "signed";
-  ledger.is("the restored enclave signs again", signing, "signed");
+  chapter.is("the restored enclave signs again", signing, "signed");
   if (typeof signature !== "string")
-    ledger.is("the pool", await stage.execute(signature), `SignerUnknown(${old.signer})`);
-  ledger.is("its standing in the pool", await standingOf(stage, old.signer), "removed");
+    chapter.is("the pool", await stage.execute(signature), `SignerUnknown(${old.signer})`);
+  chapter.is("its standing in the pool", await standingOf(stage, old.signer), "removed");
   // Even with a document that its enclave makes now.
   const live = await stage.liveDocument(stage.linkToNetwork());
-  ledger.is("registering it again", await stage.register(live), "SignerRemovedBefore");
-  ledger.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
+  chapter.is("registering it again", await stage.register(live), "SignerRemovedBefore");
+  chapter.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
 
-  ledger.is("control: its successor", (await stage.carry(link, successor)).outcome, "restored");
+  chapter.is("control: its successor", (await stage.carry(link, successor)).outcome, "restored");
   const accepted = await stage.attestAt(link);
-  ledger.is(
+  chapter.is(
     "control: the pool, with the successor's signature over the same deposit",
     typeof accepted === "string" ? accepted : await stage.execute(accepted),
     "Executed",
@@ -233,19 +245,19 @@ async function signedBy(stage: TamperStage, link: EnclaveLink): Promise<string> 
 }
 
 async function refusedByEnclave(
-  ledger: Ledger,
+  chapter: Chapter,
   stage: TamperStage,
   link: EnclaveLink,
   pair: SignerPair,
   fault: BirthFault,
 ): Promise<void> {
-  ledger.is("the enclave", (await stage.carry(link, pair)).outcome, "RESTORE_REFUSED");
-  await whyAndUnsigned(ledger, stage, link, pair, fault, "the enclave, asked to sign");
+  chapter.is("the enclave", (await stage.carry(link, pair)).outcome, "RESTORE_REFUSED");
+  await whyAndUnsigned(chapter, stage, link, pair, fault, "the enclave, asked to sign");
 }
 
 /** The enclave answers every fault alike; which one it is, the same checks say outside. */
 async function whyAndUnsigned(
-  ledger: Ledger,
+  chapter: Chapter,
   stage: TamperStage,
   link: EnclaveLink,
   pair: SignerPair,
@@ -253,8 +265,8 @@ async function whyAndUnsigned(
   asked: string,
 ): Promise<void> {
   const fault = pairFault(pair, policyOf(stage));
-  ledger.is("why", fault === undefined ? "no fault" : shown(fault), shown(expected));
-  ledger.is(asked, await signedBy(stage, link), "WRONG_PHASE");
+  chapter.is("why", fault === undefined ? "no fault" : shown(fault), shown(expected));
+  chapter.is(asked, await signedBy(stage, link), "WRONG_PHASE");
 }
 
 function shown(fault: BirthFault): string {

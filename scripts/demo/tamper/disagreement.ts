@@ -11,7 +11,7 @@ import { copyCode } from "../../image/assemble.ts";
 import { ENCLAVE_FOLDER } from "../../image/measurement.ts";
 import { poll } from "../../base/poll.ts";
 import { onStage, WITHOUT_FEES, type StageOptions } from "../../stack/stage.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Chapter } from "../story.ts";
 import { makeDeposit } from "./deposit.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -27,7 +27,7 @@ const CASES = z.array(
   }),
 );
 
-export async function disagreement(ledger: Ledger, say: (text: string) => void): Promise<void> {
+export async function disagreement(chapter: Chapter, say: (text: string) => void): Promise<void> {
   const options = async (folder: string): Promise<StageOptions> => {
     const enclaveFolder = path.join(folder, "faulty");
     await copyWithFault(enclaveFolder);
@@ -58,24 +58,24 @@ export async function disagreement(ledger: Ledger, say: (text: string) => void):
     };
 
     const [one, other] = [await makeDeposit(stage), await makeDeposit(stage)];
-    ledger.is("a true proof", await attest(one.body), "signed by 2");
-    ledger.is("a false one", await attest({ ...one.body, proof: other.body.proof }), "ENCLAVE_UNAVAILABLE");
-    ledger.is("a true one after that", await attest(other.body), "ENCLAVE_UNAVAILABLE");
-    ledger.says("the proxy's health", await health(), "the verifiers gave different verdicts");
+    chapter.is("a true proof", await attest(one.body), "signed by 2");
+    chapter.is("a false one", await attest({ ...one.body, proof: other.body.proof }), "ENCLAVE_UNAVAILABLE");
+    chapter.is("a true one after that", await attest(other.body), "ENCLAVE_UNAVAILABLE");
+    chapter.says("the proxy's health", await health(), "the verifiers gave different verdicts");
 
     const [found, ...more] = CASES.parse(await operator("list"));
-    ledger.is("cases that were kept", String(found === undefined ? 0 : 1 + more.length), "1");
+    chapter.is("cases that were kept", String(found === undefined ? 0 : 1 + more.length), "1");
     const said = (kind: number): string =>
       found?.answers.find((answer) => answer.kind === kind)?.said ?? "nothing";
-    ledger.is("the first verifier said", said(1), "PROOF_INVALID");
-    ledger.is("the second verifier said", said(2), "signed");
+    chapter.is("the first verifier said", said(1), "PROOF_INVALID");
+    chapter.is("the second verifier said", said(2), "signed");
     await operator("settle", found?.case ?? "");
     const goesOn = async (): Promise<string | undefined> => {
       const outcome = await attest(other.body);
       return outcome === "ENCLAVE_UNAVAILABLE" ? undefined : outcome;
     };
     const settled = (await poll(goesOn)) ?? "ENCLAVE_UNAVAILABLE";
-    ledger.is("a true one when an operator has settled it", settled, "signed by 2");
+    chapter.is("a true one when an operator has settled it", settled, "signed by 2");
   });
 }
 
