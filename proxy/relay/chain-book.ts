@@ -5,16 +5,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { Logger } from "../base/logging.ts";
-import type { Book, Facts } from "./requests.ts";
-import { progressFrom, NOTHING_SEEN } from "./fold/progress.ts";
-import { toFacts, type ChainWords } from "./fold/to-facts.ts";
+import type { Book, Remark } from "./requests.ts";
+import { progressFrom } from "./fold/progress.ts";
 import { spellAlt } from "./chains/alt-keys.ts";
 import { AltFollower, type FollowedAltchain } from "./chains/alt-follower.ts";
 import { Attestations, type Attested } from "./chains/attestations.ts";
 import type { AttesterClient } from "./chains/attester-client.ts";
 import { ChainFollower, type FollowedChain } from "./chains/chain-follower.ts";
 import { addressIn, likeness, type Key } from "./chains/events.ts";
-import type { BridgeFacts, Burn } from "./fold/facts.ts";
+import { burnsOf, vaultsOf, type BridgeFacts, type Burn } from "./fold/facts.ts";
 import { Ledger, type Block } from "./chains/ledger.ts";
 import { createAnswersByState, type AnswersByState } from "./answers-by-state.ts";
 import { requestFacts, watchedFrom, type EvmView, type Views } from "./fold/request-facts.ts";
@@ -34,12 +33,6 @@ export interface BookOptions {
   readonly bridgingSecs: number;
 }
 
-/** What the worker says of a request beside the facts. */
-export interface Remark {
-  readonly waits?: Facts["waits"];
-  readonly sign?: Facts["sign"];
-}
-
 export class WatchingBook implements Book {
   readonly #options: BookOptions;
   readonly #logger: Logger;
@@ -50,7 +43,6 @@ export class WatchingBook implements Book {
   #changes = 0;
   readonly #views: Views;
   readonly #followers: readonly (ChainFollower | AltFollower)[];
-  readonly #words: readonly ChainWords[];
   readonly #byState: AnswersByState;
   readonly #attestations: Attestations | undefined;
 
@@ -65,6 +57,7 @@ export class WatchingBook implements Book {
       });
       const view: EvmView = {
         ...{ name: one.name, chainId: one.chain.chainId, isHome: one.where === "home", ledger },
+        ...{ confirmations: one.confirmations, blockSecs: one.blockSecs },
         spell: addressIn,
         domain: one.contracts.cctp?.domain,
       };
@@ -75,12 +68,6 @@ export class WatchingBook implements Book {
     this.#followers = [
       ...followed.map(({ follower }) => follower),
       ...(alt === undefined ? [] : [alt.follower]),
-    ];
-    this.#words = [
-      ...options.chains.map(({ name, chain, confirmations, blockSecs }) => ({
-        ...{ name, chainId: chain.chainId, confirmations, blockSecs },
-      })),
-      ...(options.altchain === undefined ? [] : [{ ...options.altchain, chainId: undefined }]),
     ];
     this.#byState = createAnswersByState(() =>
       [this.#changes, ...this.#followers.map(({ ledger }) => ledger.tip()?.hash ?? "")].join(" "),
@@ -100,15 +87,12 @@ export class WatchingBook implements Book {
   }
 
   progressOf(record: BridgeRecord) {
-    const facts = this.factsOf(record.id);
-    const now = Math.floor(Date.now() / 1000);
-    const settings = {
-      timeoutSecs: this.#options.timeoutSecs,
-      bridgingSecs: this.#options.bridgingSecs,
-      now,
+    const { timeoutSecs, bridgingSecs } = this.#options;
+    const seen = {
+      ...{ facts: this.factsOf(record.id), remark: this.#remarks.get(record.id) ?? {} },
+      ...{ attestationOf: (burn: Burn) => this.attestationOf(burn), isComplete: this.isComplete(record.id) },
     };
-    if (facts === undefined) return progressFrom(record, NOTHING_SEEN, settings);
-    return progressFrom(record, toFacts(record, facts, this.#besideOf(record.id)), settings);
+    return progressFrom(record, seen, { timeoutSecs, bridgingSecs, now: Math.floor(Date.now() / 1000) });
   }
 
   onChange(listener: (bridgeId: string) => void): () => void {
@@ -241,7 +225,8 @@ export class WatchingBook implements Book {
       ...{ confirmations, onChange: (keys) => this.#tellOf(keys) },
       isKept: (key, event) => this.#watched.keeps("alt", key, event),
     });
-    const view = { name: chain.name, mint: chain.token.mint, ledger, spell: spellAlt, domain: chain.domain };
+    const { name, domain, blockSecs, token } = chain;
+    const view = { name, domain, blockSecs, confirmations, mint: token.mint, ledger, spell: spellAlt };
     return { view, follower: new AltFollower(chain, this.#watched, ledger, this.#logger) };
   }
 
@@ -253,7 +238,7 @@ export class WatchingBook implements Book {
   #attestedAlike(burn: Burn, name: string): ReadonlyMap<string, Attested | undefined> {
     const owners = new Set([burn.burner, burn.recipient].flatMap((key) => this.#watched.ownersOf(key)));
     const like = [...owners]
-      .flatMap((id) => burnsOf(this.factsOf(id)))
+      .flatMap((id) => allBurns(this.factsOf(id)))
       .filter((other) => likeness(other) === name);
     const alike = [...new Map(like.map((one) => [one.id, one])).values()];
     const waiting = alike.filter(({ delivery }) => delivery === undefined);
@@ -265,35 +250,20 @@ export class WatchingBook implements Book {
         : found.filter((one) => one === undefined || !used.has(one.nonce) || one.nonce === undefined);
     return new Map(waiting.map(({ id }, at) => [id, unused[at]]));
   }
-
-  #besideOf(bridgeId: string) {
-    const remark = this.#remarks.get(bridgeId);
-    return {
-      ...{ chains: this.#words, attestationOf: (burn: Burn) => this.attestationOf(burn) },
-      ...{ waits: remark?.waits ?? {}, sign: remark?.sign },
-      isComplete: this.isComplete(bridgeId),
-    };
-  }
 }
 
-function burnsOf(facts: BridgeFacts | undefined): readonly Burn[] {
-  if (facts === undefined) return [];
-  const { home, sources, alt, incoming } = facts;
-  return [...home.burns, ...sources.flatMap(({ burns }) => burns), ...(alt?.burns ?? []), ...incoming];
-}
+const allBurns = (facts: BridgeFacts | undefined): readonly Burn[] =>
+  facts === undefined ? [] : burnsOf(facts);
 
 const undelivered = (facts: BridgeFacts): readonly Burn[] =>
   burnsOf(facts).filter(({ delivery }) => delivery === undefined);
 
 /** With those that are like one which is not delivered. */
 function unfinished(facts: BridgeFacts | undefined): readonly Burn[] {
-  const burns = burnsOf(facts);
+  const burns = allBurns(facts);
   const open = new Set(burns.flatMap((burn) => (burn.delivery === undefined ? [likeness(burn)] : [])));
   return burns.filter((burn) => open.has(likeness(burn)));
 }
 
-function holdsMoney({ home, sources, alt }: BridgeFacts): boolean {
-  return [home, ...sources, ...(alt === undefined ? [] : [alt])].some(
-    ({ balance, others }) => balance > 0n || others.length > 0,
-  );
-}
+const holdsMoney = (facts: BridgeFacts): boolean =>
+  vaultsOf(facts).some(({ balance, others }) => balance > 0n || others.length > 0);

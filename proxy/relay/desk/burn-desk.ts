@@ -120,10 +120,10 @@ class Desk implements OpenBurnDesk {
   /** What lies there and may be burned; undefined below the minimum. */
   #heldBy(bridgeId: string): Held | undefined {
     const record = this.#parts.book.recordOf(bridgeId);
-    const alt = this.#parts.book.factsOf(bridgeId)?.alt;
-    if (record?.way.kind !== "from-altchain" || alt === undefined || alt.balance < this.#parts.bounds.minimum)
-      return undefined;
-    return { burn: this.#expected(record, record.way), amount: alt.balance };
+    if (record?.way.kind !== "from-altchain") return undefined;
+    const [account] = this.#parts.book.factsOf(bridgeId)?.before ?? [];
+    if (account === undefined || account.balance < this.#parts.bounds.minimum) return undefined;
+    return { burn: this.#expected(record, record.way), amount: account.balance };
   }
 
   async #write(bridgeId: string, { burn, amount }: Held, block: HeldBlock): Promise<void> {

@@ -6,7 +6,8 @@ import { Interface } from "ethers";
 import { FORWARDERS_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import type { Errand } from "../../base/chain/errands.ts";
-import type { InTerms, Step, StepOf, Vault } from "./steps.ts";
+import type { InTerms, Vault } from "../fold/facts.ts";
+import type { Step, StepOf } from "./steps.ts";
 
 /** What of a chain's contracts is called. */
 export interface CalledContracts {

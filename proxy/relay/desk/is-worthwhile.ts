@@ -3,32 +3,23 @@
  * likes, and each delivery would be our gas. What a message says it brings is believed here and for this alone: a lie
  * could cost gas and never money, and the attesters sign what was burned.
  */
-import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { BridgeFacts, Burn } from "../fold/facts.ts";
+import { burnsOf, vaultsOf, type BridgeFacts, type Burn } from "../fold/facts.ts";
 import type { Snapshot } from "./steps.ts";
 
 /** So many at most are carried to make up one minimum: else a stranger could cut one minimum into a thousand deliveries. */
 export const MOST_TOGETHER = 8;
-
-/** Its own, and those of others that are minted to its home address. */
-export function burnsOf({ home, sources, alt, incoming }: BridgeFacts): readonly Burn[] {
-  return [
-    ...[home, ...sources, ...(alt === undefined ? [] : [alt])].flatMap(({ burns }) => burns),
-    ...incoming,
-  ];
-}
 
 /**
  * Of the attested ones: those that bring the minimum by themselves, and the fewest others that are enough together with
  * what lies there. What our own addresses sent has been through a minimum there, by the contract.
  */
 export function worthwhileDeliveries(
-  { way }: BridgeRecord,
   facts: BridgeFacts,
   snapshot: Pick<Snapshot, "attestationOf">,
 ): ReadonlySet<Burn> {
-  const chosen = new Set<Burn>([facts.home, ...facts.sources].flatMap(({ burns }) => burns));
-  const { minimum } = way.home;
+  const ours = vaultsOf(facts).filter(({ contract }) => contract !== undefined);
+  const chosen = new Set<Burn>(ours.flatMap(({ burns }) => burns));
+  const { minimum } = facts.home;
   const strange = burnsOf(facts)
     .filter((burn) => !chosen.has(burn) && burn.delivery === undefined)
     .filter((burn) => snapshot.attestationOf(burn)?.status === "complete")

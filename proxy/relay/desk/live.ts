@@ -2,7 +2,7 @@
  * The requests for which something may be to do. Kept up to date by the book's news, so that what lies still, or is long
  * over, costs a pass nothing, however many requests are open.
  */
-import type { BridgeFacts } from "../fold/facts.ts";
+import { burnsOf, vaultsOf, type BridgeFacts } from "../fold/facts.ts";
 import type { WorkBook } from "./snapshot.ts";
 
 export class Live {
@@ -30,8 +30,7 @@ export class Live {
   }
 }
 
-function isLive({ home, sources, alt, incoming }: BridgeFacts): boolean {
-  const vaults = [home, ...sources, ...(alt === undefined ? [] : [alt])];
-  const burns = [...vaults.flatMap((vault) => vault.burns), ...incoming];
-  return vaults.some(({ balance }) => balance > 0n) || burns.some(({ delivery }) => delivery === undefined);
+function isLive(facts: BridgeFacts): boolean {
+  const isUnderWay = burnsOf(facts).some(({ delivery }) => delivery === undefined);
+  return isUnderWay || vaultsOf(facts).some(({ balance }) => balance > 0n);
 }

@@ -3,28 +3,24 @@
  * worker from its next step, and is gone with it.
  */
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Wait } from "../requests.ts";
-import type { BridgeFacts, Burn, VaultFacts } from "../fold/facts.ts";
+import type { Wait, Waits } from "../requests.ts";
+import { burnsOf, vaultsOf, type BridgeFacts, type Burn, type VaultFacts } from "../fold/facts.ts";
 import { FAST, SAFE } from "./burn-terms.ts";
 import { gasOf } from "./calls.ts";
-import { burnAt, feesAt, laneAt, lastArrivalAt, PATIENCE_SECS, TIMEOUT_SECS, verdictAt } from "./plan.ts";
+import { burnAt, countedAt, feesAt, lastArrivalAt, PATIENCE_SECS, TIMEOUT_SECS, verdictAt } from "./plan.ts";
 import { wordsOf, type Said } from "./reason-words.ts";
 import type { Verdict, Snapshot } from "./steps.ts";
-import { burnsOf, worthwhileDeliveries } from "./is-worthwhile.ts";
-
-/** By the chain of the place, or the id of the message, in which the money is. */
-export type Waits = Readonly<Record<string, Wait>>;
+import { worthwhileDeliveries } from "./is-worthwhile.ts";
 
 /** What the chains of these bridges take at most until a block is final, about. */
 const SLOW_SECS = 1_800;
 
 export function waitsOf(record: BridgeRecord, facts: BridgeFacts, snapshot: Snapshot): Waits {
-  const { home, sources, alt } = facts;
-  const worth = worthwhileDeliveries(record, facts, snapshot);
-  const own = new Set([home, ...sources, ...(alt === undefined ? [] : [alt])].flatMap(({ burns }) => burns));
+  const vaults = vaultsOf(facts);
+  const worth = worthwhileDeliveries(facts, snapshot);
+  const own = new Set(vaults.flatMap(({ burns }) => burns));
   const waits = [
-    ...[home, ...sources].map((vault) => [vault.chain, atVault(record, vault, snapshot)] as const),
-    ...(alt === undefined ? [] : [[alt.chain, atAccount(record, alt, snapshot)] as const]),
+    ...vaults.map((vault) => [vault.chain, atVault(record, vault, snapshot)] as const),
     ...burnsOf(facts)
       .filter(({ delivery }) => delivery === undefined)
       .map((burn) => [burn.id, inMessage(burn, own.has(burn), worth.has(burn), snapshot)] as const),
@@ -32,20 +28,19 @@ export function waitsOf(record: BridgeRecord, facts: BridgeFacts, snapshot: Snap
   return Object.fromEntries(waits.filter((one): one is [string, Wait] => one[1] !== undefined));
 }
 
-/** At a forwarder, on its way to where it goes. */
+/** At an address, on its way to where it goes. */
 function atVault(record: BridgeRecord, vault: VaultFacts, snapshot: Snapshot): Wait | undefined {
-  const { chain, balance } = vault;
+  const { chain, balance, contract, lane, minimum } = vault;
   if (balance === 0n) return undefined;
   if (snapshot.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
-  const { way } = record;
-  const isIn = way.direction === "in";
-  const lane = laneAt(way, chain, snapshot);
+  // On the other blockchain, under the user's own key.
+  if (contract === undefined) return balance < minimum ? undefined : wordsOf("SIGNATURE_AWAITED");
   // Below the minimum, or not yet final, nothing is wanted.
-  if ((isIn ? vault.finalBalance : balance) < (lane ?? way.home).minimum) return undefined;
-  const stopped = stoppedBy(verdictAt(record, vault, snapshot), !isIn);
+  if (countedAt(vault) < minimum) return undefined;
+  const stopped = stoppedBy(verdictAt(record, vault, snapshot), contract.kind === "out");
   if (stopped !== undefined) return { ...wordsOf(stopped), ...clockOf(vault) };
-  const burn = burnAt(record, vault, snapshot);
-  const fees = feesAt(way, chain, snapshot);
+  const burn = burnAt(vault, snapshot);
+  const fees = feesAt(vault, snapshot);
   if (lane !== undefined && burn === undefined)
     return fees === "asking" ? undefined : { ...wordsOf("FEE_ABOVE_CEILING"), ...clockOf(vault) };
   const gas = gasOf(lane === undefined ? "sweep" : "flush");
@@ -53,17 +48,6 @@ function atVault(record: BridgeRecord, vault: VaultFacts, snapshot: Snapshot): W
   // Only where there is a fast way is the slow one the ceiling's doing.
   const isSlow = burn?.finality === SAFE && typeof fees === "object" && fees.has(FAST);
   return undone ?? (isSlow ? wordsOf("SLOW_WAY") : undefined);
-}
-
-/** On the other blockchain, under the user's own key. */
-function atAccount(
-  { way }: BridgeRecord,
-  { chain, balance }: VaultFacts,
-  snapshot: Snapshot,
-): Wait | undefined {
-  if (balance === 0n) return undefined;
-  if (snapshot.tipOf(chain) === undefined) return wordsOf("CHAIN_UNAVAILABLE");
-  return balance < way.home.minimum ? undefined : wordsOf("SIGNATURE_AWAITED");
 }
 
 function inMessage(burn: Burn, isOwn: boolean, isWorth: boolean, snapshot: Snapshot): Wait | undefined {

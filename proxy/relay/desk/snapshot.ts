@@ -6,7 +6,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
 import { AttesterUnavailable, type AttesterClient } from "../chains/attester-client.ts";
-import type { Remark } from "../chain-book.ts";
+import type { Remark } from "../requests.ts";
 import type { BridgeFacts, Burn } from "../fold/facts.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import type { CalledContracts } from "./calls.ts";
@@ -120,7 +120,6 @@ export function createSnapshot(parts: SnapshotParts): Snapshot {
 
   return {
     tipOf: (chain) => book.tipOf(chain),
-    chainIdOf: (chain) => known.get(chain)?.chainId,
     isServed: (chain) => known.has(chain),
     domainOf: (chain) => known.get(chain)?.domain,
     attestationOf: (burn) => book.attestationOf(burn),

@@ -2,26 +2,16 @@
  * Steps that anybody may take for a request's money, and what has to be known to choose them. Each step is judged again
  * by its contract, so one that is taken twice, late or by two proxies costs gas and nothing else.
  */
-import type { BridgeRecord, BridgeWay } from "../../base/store/bridge-records.ts";
+import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import type { Attested } from "../chains/attestations.ts";
-import type { Arrival, Burn } from "../fold/facts.ts";
-
-export type InTerms = Extract<BridgeWay, { direction: "in" }>["home"];
-export type OutTerms = Extract<BridgeWay, { direction: "out" }>["home"];
-export type SourceTerms = NonNullable<Extract<BridgeWay, { kind: "from-evm" }>["source"]>["terms"];
+import type { Arrival, Burn, InTerms, OutTerms, SourceTerms, Vault } from "../fold/facts.ts";
 
 /** How a burn is asked for. */
 export interface BurnTerms {
   readonly maxFee: bigint;
   readonly finality: number;
 }
-
-/** The terms of an address, with what tells its kind; `lane` is the place of its chain in the terms. */
-export type Vault =
-  | { readonly kind: "in"; readonly terms: InTerms }
-  | { readonly kind: "out"; readonly terms: OutTerms }
-  | { readonly kind: "source"; readonly terms: SourceTerms; readonly lane: number };
 
 interface OfStep {
   readonly bridgeId: string;
@@ -75,8 +65,6 @@ export type FeeRate = bigint;
 export interface Snapshot {
   /** The newest block that was looked at. Undefined where the chain is away: nothing is done there then. */
   tipOf(chain: string): { readonly number: number; readonly timestamp: number } | undefined;
-  /** Number of an EVM chain of the settings. */
-  chainIdOf(chain: string): bigint | undefined;
   /** Whether we can send anything there. */
   isServed(chain: string): boolean;
   /** Domain of a chain in the attester's numbers. */

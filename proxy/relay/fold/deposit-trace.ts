@@ -1,10 +1,12 @@
 /**
  * Follows each deposit from place to place: a forwarder is emptied as a whole, so everything that came before it was
- * emptied went on together; a deposit account loses what was signed for, the oldest first; and what a message brought
+ * emptied went on together; a deposit account loses what was signed for, the oldest first; and what a burn brought
  * continues what had sent it.
  */
 import type { BridgeState } from "../../../shared/api/bridge-status.ts";
-import type { Entry, Facts, Leaving, Message, Place, Position, ProgressTransaction } from "../requests.ts";
+import type { ProgressTransaction, Waits } from "../requests.ts";
+import { burnsOf, vaultsOf } from "./facts.ts";
+import type { Arrival, BridgeFacts, Burn, Leaving, Spot, VaultFacts } from "./facts.ts";
 
 /** A deposit, and where it stands. */
 export interface DepositTrace {
@@ -16,9 +18,9 @@ export interface DepositTrace {
   readonly transactions: readonly ProgressTransaction[];
   readonly leafIndex: number | undefined;
   /** Where it lies now, if it lies anywhere. */
-  readonly at: { readonly place: Place; readonly entry: Entry } | undefined;
+  readonly at: { readonly vault: VaultFacts; readonly arrival: Arrival } | undefined;
   /** What it is in now, if it is under way between chains. */
-  readonly inside: Message | undefined;
+  readonly inside: Burn | undefined;
 }
 
 type End = Pick<DepositTrace, "state" | "leafIndex" | "at" | "inside"> & {
@@ -29,50 +31,59 @@ export function isOver(state: BridgeState): boolean {
   return state === "completed" || state === "refunded" || state === "failed";
 }
 
-/** Oldest first. */
-export function traceDeposits(facts: Facts, direction: "in" | "out"): readonly DepositTrace[] {
-  const messages = new Map(facts.messages.map((message) => [message.id, message]));
-  /** Messages that a place of this request has sent. */
-  const own = new Set(facts.places.flatMap(({ leavings }) => leavings.map(({ message }) => message)));
-
-  const flows = facts.places.flatMap((place) =>
-    place.entries
-      .filter(({ message }) => message === undefined || !own.has(message))
-      .map((entry): DepositTrace => {
-        const brought = entry.message === undefined ? undefined : messages.get(entry.message);
-        const end = endOf(place, entry);
-        const burn: ProgressTransaction[] =
-          brought?.sentBy === undefined ? [] : [{ chain: brought.from, hash: brought.sentBy, what: "burn" }];
-        const what = entry.message === undefined ? "deposit" : "delivery";
-        return {
-          ...end,
-          amount: entry.amount,
-          chain: brought?.from ?? place.chain,
-          since: brought?.sentAt ?? entry.time,
-          transactions: [...burn, { chain: place.chain, hash: entry.hash, what }, ...end.transactions],
-        };
-      }),
+/** Money that came from outside, and not by a burn of one of the request's own addresses. */
+export function arrivalsFromOutside(facts: BridgeFacts) {
+  const own = new Set(vaultsOf(facts).flatMap(({ leavings }) => leavings.map(({ burn }) => burn)));
+  return vaultsOf(facts).flatMap((vault) =>
+    vault.arrivals
+      .filter(({ brought }) => brought === undefined || !own.has(brought))
+      .map((arrival) => ({ vault, arrival })),
   );
-  // Told of by the attester and not here yet: nobody believes how much it is.
-  const announced = facts.messages
-    .filter(({ id, to }) => !own.has(id) && !hasArrivedAt(facts.places, to, id))
-    .map((message): DepositTrace => ({
-      ...{ state: "bridging", amount: undefined, chain: message.from, since: message.sentAt },
-      ...{ leafIndex: undefined, at: undefined, inside: message },
-      transactions:
-        message.sentBy === undefined ? [] : [{ chain: message.from, hash: message.sentBy, what: "burn" }],
+}
+
+/** Oldest first. `isRefused`: it will not be swept or sent on by us, so the refund is what is left. */
+export function traceDeposits(
+  facts: BridgeFacts,
+  { waits, isRefused }: { readonly waits: Waits; readonly isRefused: boolean },
+): readonly DepositTrace[] {
+  const vaults = vaultsOf(facts);
+  const burns = new Map(burnsOf(facts).map((burn) => [burn.id, burn]));
+  const own = new Set(vaults.flatMap(({ leavings }) => leavings.map(({ burn }) => burn)));
+
+  const flows = arrivalsFromOutside(facts).map(({ vault, arrival }): DepositTrace => {
+    const brought = arrival.brought === undefined ? undefined : burns.get(arrival.brought);
+    const end = endOf(vault, arrival);
+    const what = arrival.brought === undefined ? "deposit" : "delivery";
+    return {
+      ...end,
+      amount: arrival.amount,
+      chain: brought?.place.chain ?? vault.chain,
+      since: (brought ?? arrival).place.at,
+      transactions: [
+        ...(brought === undefined ? [] : [stepAt(brought.place, "burn")]),
+        ...[stepAt(arrival.place, what), ...end.transactions],
+      ],
+    };
+  });
+  // Burned by others and not here yet: nobody believes how much it is.
+  const announced = burnsOf(facts)
+    .filter((burn) => !own.has(burn.id) && !hasArrivedAt(vaults, burn))
+    .map((burn): DepositTrace => ({
+      ...{ state: "bridging", amount: undefined, chain: burn.place.chain, since: burn.place.at },
+      ...{ leafIndex: undefined, at: undefined, inside: burn },
+      transactions: [stepAt(burn.place, "burn")],
     }));
   return [...flows, ...announced].sort((one, other) => (one.since ?? 0) - (other.since ?? 0));
 
-  function endOf(place: Place, entry: Entry): End {
-    const leaving = leavingAfter(place, entry);
+  function endOf(vault: VaultFacts, arrival: Arrival): End {
+    const leaving = leavingAfter(vault, arrival);
     if (leaving === undefined) {
-      const state = standing(facts, direction, place, entry);
-      return { state, leafIndex: undefined, at: { place, entry }, inside: undefined, transactions: [] };
+      const state = standing(vault, arrival);
+      return { state, leafIndex: undefined, at: { vault, arrival }, inside: undefined, transactions: [] };
     }
-    const { what, hash, leafIndex } = leaving;
-    const isFinal = leaving.confirmations >= place.confirmations;
-    const step: ProgressTransaction = { chain: place.chain, hash, what };
+    const { what, place, leafIndex } = leaving;
+    const isFinal = place.confirmations >= vault.confirmations;
+    const step = stepAt(place, what);
     const here = { leafIndex, at: undefined, inside: undefined, transactions: [step] };
     switch (what) {
       case "sweep":
@@ -82,91 +93,69 @@ export function traceDeposits(facts: Facts, direction: "in" | "out"): readonly D
         return { ...here, state: isFinal ? "refunded" : "refunding" };
       case "burn":
       case "flush": {
-        const after = afterMessage(leaving.message === undefined ? undefined : messages.get(leaving.message));
+        const after = afterBurn(leaving.burn === undefined ? undefined : burns.get(leaving.burn));
         return { ...after, transactions: [step, ...after.transactions] };
       }
     }
   }
 
-  function afterMessage(message: Message | undefined): End {
+  function afterBurn(burn: Burn | undefined): End {
     const onTheWay: End = {
-      ...{ state: "bridging", leafIndex: undefined, at: undefined, inside: message },
+      ...{ state: "bridging", leafIndex: undefined, at: undefined, inside: burn },
       transactions: [],
     };
-    if (message === undefined) return onTheWay;
-    for (const place of facts.places) {
-      const entry = place.entries.find((one) => one.message === message.id);
-      if (entry === undefined) continue;
-      const end = endOf(place, entry);
-      const delivery: ProgressTransaction = { chain: place.chain, hash: entry.hash, what: "delivery" };
-      return { ...end, transactions: [delivery, ...end.transactions] };
+    if (burn === undefined) return onTheWay;
+    for (const vault of vaults) {
+      const arrival = vault.arrivals.find(({ brought }) => brought === burn.id);
+      if (arrival === undefined) continue;
+      const end = endOf(vault, arrival);
+      return { ...end, transactions: [stepAt(arrival.place, "delivery"), ...end.transactions] };
     }
-    return facts.places.some(({ chain }) => chain === message.to) ? onTheWay : endAbroad(message, onTheWay);
+    return vaults.some(({ chain }) => chain === burn.to) ? onTheWay : endAbroad(burn, onTheWay);
   }
-}
 
-/** Of a message to a chain where this request has no place. */
-function endAbroad({ arrival, credit, failure, to }: Message, onTheWay: End): End {
-  if (arrival === undefined) return onTheWay;
-  const delivery: ProgressTransaction = { chain: to, hash: arrival.hash, what: "delivery" };
-  const delivered = { ...onTheWay, transactions: [delivery] };
-  if (credit === undefined) return { ...delivered, state: "completed", inside: undefined };
-  if (credit !== "awaited") {
-    const credited: ProgressTransaction = { chain: to, hash: credit.hash, what: "credit" };
+  /** On a chain where this request has no address. */
+  function endAbroad({ delivery }: Burn, onTheWay: End): End {
+    if (delivery === undefined) return onTheWay;
+    const { place, credit } = delivery;
+    const delivered = { ...onTheWay, transactions: [stepAt(place, "delivery")] };
+    if (!facts.isCredited) return { ...delivered, state: "completed", inside: undefined };
+    if (credit === undefined) return delivered;
+    const credited = stepAt(credit.place, "credit");
     // The exchange's chain credits in the delivery itself; its hash is not said twice.
-    const steps = credit.hash === arrival.hash ? [credited] : [delivery, credited];
+    const steps = credit.place.tx === place.tx ? [credited] : [...delivered.transactions, credited];
     return { ...delivered, state: "completed", inside: undefined, transactions: steps };
   }
-  return failure === undefined ? delivered : { ...delivered, state: "failed" };
+
+  /** Of money that lies at a place. */
+  function standing(vault: VaultFacts, { place }: Arrival): BridgeState {
+    if (place.confirmations < vault.confirmations)
+      return place.confirmations <= 1 ? "detected" : "confirming";
+    if (vault.balance < vault.minimum) return "below_minimum";
+    const code = waits[vault.chain]?.code;
+    if (isRefused || code === "SCREENING_REFUSED" || code === "ACCOUNT_UNKNOWN") return "refunding";
+    if (vault.role === "deposit") return "awaiting_signature";
+    return vault.contract?.kind === "in" ? "shielding" : "bridging";
+  }
 }
 
-/** A message that has sent its money to one of our places is the money there. */
-function hasArrivedAt(places: readonly Place[], to: string, id: string): boolean {
-  return places.some(({ chain, entries }) => chain === to && entries.some(({ message }) => message === id));
+const stepAt = ({ chain, tx: hash }: Spot, what: ProgressTransaction["what"]): ProgressTransaction => ({
+  ...{ chain, hash, what },
+});
+
+/** What has brought its money to one of our places is the money there. */
+function hasArrivedAt(vaults: readonly VaultFacts[], { to, id }: Burn): boolean {
+  return vaults.some(({ chain, arrivals }) => chain === to && arrivals.some(({ brought }) => brought === id));
 }
 
-function leavingAfter(place: Place, entry: Entry): Leaving | undefined {
-  const leavings = [...place.leavings].sort((one, other) =>
-    isBefore(one.position, other.position) ? -1 : 1,
-  );
-  return place.role === "deposit"
-    ? leavingOfAmount(place, leavings, entry)
-    : leavings.find((leaving) => isBefore(entry.position, leaving.position));
-}
-
-/** A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for. */
-function leavingOfAmount(
-  { entries }: Place,
-  leavings: readonly Leaving[],
-  entry: Entry,
-): Leaving | undefined {
-  const older = entries.filter((other) => isBefore(other.position, entry.position));
-  let missing = sumOf(older) + entry.amount;
+function leavingAfter({ role, arrivals, leavings }: VaultFacts, arrival: Arrival): Leaving | undefined {
+  if (role !== "deposit") return leavings.find(({ place }) => isBefore(arrival.place, place));
+  // A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for.
+  const older = arrivals.filter(({ place }) => isBefore(place, arrival.place));
+  let missing = older.reduce((sum, { amount }) => sum + amount, arrival.amount);
   return leavings.find(({ amount }) => (missing -= amount) <= 0n);
 }
 
-const sumOf = (entries: readonly Entry[]): bigint => entries.reduce((all, { amount }) => all + amount, 0n);
-
-const isBefore = (one: Position, other: Position): boolean =>
-  one.block < other.block || (one.block === other.block && one.index < other.index);
-
-/** Of money that lies at a place. */
-function standing(
-  { isRefused, waits }: Facts,
-  direction: "in" | "out",
-  place: Place,
-  entry: Entry,
-): BridgeState {
-  if (entry.confirmations < place.confirmations) return entry.confirmations <= 1 ? "detected" : "confirming";
-  if (place.balance < place.minimum) return "below_minimum";
-  const code = waits[place.chain]?.code;
-  if (isRefused || code === "SCREENING_REFUSED" || code === "ACCOUNT_UNKNOWN") return "refunding";
-  switch (place.role) {
-    case "deposit":
-      return "awaiting_signature";
-    case "source":
-      return "bridging";
-    case "home":
-      return direction === "in" ? "shielding" : "bridging";
-  }
+export function isBefore(one: Spot, other: Spot): boolean {
+  return one.block < other.block || (one.block === other.block && one.logIndex < other.logIndex);
 }

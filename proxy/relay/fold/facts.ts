@@ -3,8 +3,10 @@
  * moved, never what a message claims. Orphaned blocks leave no fact behind.
  */
 
+import type { BridgeWay } from "../../base/store/bridge-records.ts";
+
 /** Where on which chain something stands. Chains go by the name that the settings give them. */
-export interface Place {
+export interface Spot {
   readonly chain: string;
   /** Slot, on the other blockchain. */
   readonly block: number;
@@ -22,16 +24,25 @@ export interface Place {
 
 /** Money of the awaited token that came to an address. */
 export interface Arrival {
-  readonly place: Place;
+  readonly place: Spot;
   readonly from: string;
   readonly amount: bigint;
   /** The burn whose delivery this was; the nonce when its burn stands on no chain that is followed. */
   readonly brought: string | undefined;
 }
 
-export interface Departure {
-  readonly place: Place;
+/** It was emptied: everything that came before went with it. A deposit account lost this amount. */
+export interface Leaving {
+  readonly place: Spot;
+  /**
+   * `burn`: a source forwarder sent everything on its way, a deposit account what was signed for; `flush`: an out-forwarder
+   * did. `sweep` into notes, `return` into the refund note.
+   */
+  readonly what: "burn" | "flush" | "sweep" | "return" | "refund";
+  /** Of the note for `sweep` and `return`, fees not counted; otherwise all that left. */
   readonly amount: bigint;
+  readonly leafIndex: number | undefined;
+  /** Id of the burn that it sent. */
   readonly burn: string | undefined;
 }
 
@@ -39,7 +50,7 @@ export interface Departure {
 export interface Burn {
   /** Ours, and the same on every proxy: where it stands on its chain. */
   readonly id: string;
-  readonly place: Place;
+  readonly place: Spot;
   /** Chain that it goes to, by its name; undefined when it is none of those that are followed. */
   readonly to: string | undefined;
   readonly amount: bigint;
@@ -59,48 +70,56 @@ export interface Burn {
 }
 
 export interface Delivery {
-  readonly place: Place;
+  readonly place: Spot;
   /** What was minted, by the minter's own log. */
   readonly amount: bigint;
   readonly nonce: string | undefined;
   /** Of an account on the exchange, by its own contract and for this message. */
-  readonly credit: { readonly place: Place; readonly amount: bigint } | undefined;
-}
-
-export interface Sweep {
-  readonly place: Place;
-  readonly leafIndex: number;
-  /** Of the note. */
-  readonly amount: bigint;
-  readonly fees: bigint;
-}
-
-export interface Refund {
-  readonly place: Place;
-  readonly token: string;
-  readonly to: string;
-  readonly amount: bigint;
-}
-
-export interface Return {
-  readonly place: Place;
-  readonly leafIndex: number;
-  readonly amount: bigint;
+  readonly credit: { readonly place: Spot; readonly amount: bigint } | undefined;
 }
 
 /** `SweepSkipped`: the contract's reason, revert data in hex. */
 export interface Skip {
-  readonly place: Place;
+  readonly place: Spot;
   readonly reason: string;
 }
 
-/** One address on one chain. All lists in the chain's order. */
-export interface VaultFacts {
-  readonly chain: string;
+export type InTerms = Extract<BridgeWay, { direction: "in" }>["home"];
+export type OutTerms = Extract<BridgeWay, { direction: "out" }>["home"];
+export type SourceTerms = NonNullable<Extract<BridgeWay, { kind: "from-evm" }>["source"]>["terms"];
+
+/** The terms of an address, with what tells its kind; `lane` is the place of its chain in the terms. */
+export type Vault =
+  | { readonly kind: "in"; readonly terms: InTerms }
+  | { readonly kind: "out"; readonly terms: OutTerms }
+  | { readonly kind: "source"; readonly terms: SourceTerms; readonly lane: number };
+
+/**
+ * In what the ways differ, by address: `home` is the one on the pool's chain, `source` that on another EVM chain, `deposit`
+ * the account on the other blockchain, which only the user's key opens.
+ */
+export interface Terms {
+  readonly role: "home" | "source" | "deposit";
+  /** As that chain writes it. */
   readonly address: string;
-  /** The awaited one. */
+  /** The awaited one, lower case. */
   readonly token: string;
-  /** Of it: what came less what went. */
+  /** What is less than this is not moved on. */
+  readonly minimum: bigint;
+  /** Of the contract that moves it on; undefined where there is none. */
+  readonly contract: Vault | undefined;
+  /** What bounds its burn, in the attester's numbers; undefined where we burn nothing. */
+  readonly lane: { readonly feeCeiling: bigint; readonly domain: number } | undefined;
+}
+
+/** One address on one chain. All lists in the chain's order. */
+export interface VaultFacts extends Terms {
+  readonly chain: string;
+  /** How many confirmations are asked for. */
+  readonly confirmations: number;
+  /** Of this chain, about. */
+  readonly blockSecs: number;
+  /** Of the awaited token: what came less what went. */
   readonly balance: bigint;
   /** Of it, what came in blocks that are final. */
   readonly finalBalance: bigint;
@@ -108,25 +127,30 @@ export interface VaultFacts {
   readonly others: readonly { readonly token: string; readonly balance: bigint }[];
   readonly arrivals: readonly Arrival[];
   readonly burns: readonly Burn[];
-  /** Forwarded or flushed: everything left. `burn` is the id of what it sent. */
-  readonly departures: readonly Departure[];
-  readonly sweeps: readonly Sweep[];
-  readonly refunds: readonly Refund[];
-  readonly returns: readonly Return[];
+  readonly leavings: readonly Leaving[];
   readonly skips: readonly Skip[];
-  /** The refund clock of `since(vault)`, read from the events. */
+  /** The refund clock of `since(vault)`, read from the events; undefined when nobody has started it. */
   readonly clock: { readonly at: number; readonly hasMinimum: boolean } | undefined;
 }
 
 /** Everything of one request. */
 export interface BridgeFacts {
   readonly bridgeId: string;
+  /** Where the money is before it is on the pool's chain: the source address by chain, or the deposit account. */
+  readonly before: readonly VaultFacts[];
   /** The address on the pool's chain. */
   readonly home: VaultFacts;
-  /** The source address on every other EVM chain that has seen something of it. */
-  readonly sources: readonly VaultFacts[];
-  /** The token account on the other blockchain. */
-  readonly alt: VaultFacts | undefined;
   /** Burns of others that are minted to the home address, such as the exchange's. */
   readonly incoming: readonly Burn[];
+  /** What it sends is at its end when an account is credited, and not when it has arrived. */
+  readonly isCredited: boolean;
 }
+
+/** In the order in which money goes through them. */
+export const vaultsOf = ({ before, home }: BridgeFacts): readonly VaultFacts[] => [...before, home];
+
+/** Its own, and those of others that are minted to its home address. */
+export const burnsOf = (facts: BridgeFacts): readonly Burn[] => [
+  ...vaultsOf(facts).flatMap(({ burns }) => burns),
+  ...facts.incoming,
+];

@@ -6,8 +6,10 @@
 import type { BridgeReason } from "../../../shared/api/bridge-status.ts";
 import { withoutHelp } from "../../base/bridge/unseen-status.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
-import type { Facts, Message, Place, Progress, Trouble, Wait } from "../requests.ts";
-import { traceDeposits, isOver, type DepositTrace } from "./deposit-trace.ts";
+import type { Attested } from "../chains/attestations.ts";
+import type { Progress, Remark, Trouble, Wait, Waits } from "../requests.ts";
+import { arrivalsFromOutside, isOver, traceDeposits, type DepositTrace } from "./deposit-trace.ts";
+import { burnsOf, vaultsOf, type BridgeFacts, type Burn, type VaultFacts } from "./facts.ts";
 
 export interface ProgressOptions {
   /** Of the refund clock, as the forwarders' code has it. */
@@ -18,54 +20,52 @@ export interface ProgressOptions {
   readonly now: number;
 }
 
-/** Of a request that nobody has looked at yet. */
-export const NOTHING_SEEN: Facts = {
-  ...{ places: [], messages: [], waits: {}, isRefused: false, sign: undefined, isComplete: false },
-};
+/** What a request's progress is made of. */
+export interface Seen {
+  /** Undefined of a request that nobody watches. */
+  readonly facts: BridgeFacts | undefined;
+  readonly remark: Remark;
+  readonly attestationOf: (burn: Burn) => Pick<Attested, "status"> | undefined;
+  /** Until all of this was looked at once, what is missing is not known to be missing. */
+  readonly isComplete: boolean;
+}
 
-export function progressFrom(record: BridgeRecord, facts: Facts, options: ProgressOptions): Progress {
-  const flows = traceDeposits(facts, record.way.direction);
+export function progressFrom(record: BridgeRecord, seen: Seen, options: ProgressOptions): Progress {
+  const { facts } = seen;
+  const { waits = {}, sign } = seen.remark;
+  const isRefused = record.screening?.isRefused ?? false;
+  const flows = facts === undefined ? [] : traceDeposits(facts, { waits, isRefused });
   const shown = flows.findLast(({ state }) => !isOver(state)) ?? flows.at(-1);
   const state = shown?.state ?? "awaiting_funds";
-  const refundableAt = refundableAtOf(facts.places, options.timeoutSecs);
-  const usual = nextOf(record, facts, shown, options, refundableAt);
+  const refundableAt = facts && refundableAtOf(vaultsOf(facts), options.timeoutSecs);
+  const usual = nextOf(record, seen, shown, options, refundableAt);
   return {
     state,
     deposits: flows.map(({ state: its, amount, chain, since, transactions, leafIndex }) => ({
       ...{ state: its, amount, chain, since, transactions, leafIndex },
     })),
-    ...sumsOf(record, facts),
-    next: {
-      text: waitOf(shown, facts)?.next ?? usual.text,
-      by: waitOf(shown, facts)?.by ?? usual.by,
-    },
+    ...(facts === undefined ? NOTHING : sumsOf(record, facts)),
+    next: { text: waitOf(shown, waits)?.next ?? usual.text, by: waitOf(shown, waits)?.by ?? usual.by },
     withoutHelp: isOver(state) ? "nothing is left to be done" : withoutHelp(record.way),
     refundableAt,
-    sign: state === "awaiting_signature" ? facts.sign : undefined,
-    ...reasonOf(shown, facts),
+    sign: state === "awaiting_signature" ? sign : undefined,
+    ...reasonOf(shown, waits),
   };
 }
 
-function sumsOf(
-  { way: { direction } }: BridgeRecord,
-  { places, messages }: Facts,
-): Pick<Progress, "received" | "credited" | "refunded"> {
-  const own = new Set(places.flatMap(({ leavings }) => leavings.map(({ message }) => message)));
-  const leavings = places.flatMap((place) => place.leavings);
+type Sums = Pick<Progress, "received" | "credited" | "refunded">;
+const NOTHING: Sums = { received: 0n, credited: 0n, refunded: 0n };
+
+function sumsOf({ way: { direction } }: BridgeRecord, facts: BridgeFacts): Sums {
+  const leavings = vaultsOf(facts).flatMap((vault) => vault.leavings);
   const left = (...kinds: readonly string[]): bigint[] =>
     leavings.filter(({ what }) => kinds.includes(what)).map(({ amount }) => amount);
-  const reached = messages.flatMap(({ arrival, credit }) => {
-    if (credit === "awaited" || arrival === undefined) return [];
-    return [credit === undefined ? arrival.amount : credit.amount];
+  const reached = burnsOf(facts).flatMap(({ delivery }) => {
+    const end = facts.isCredited ? delivery?.credit : delivery;
+    return end === undefined ? [] : [end.amount];
   });
   return {
-    received: sum(
-      places.flatMap(({ entries }) =>
-        entries
-          .filter(({ message }) => message === undefined || !own.has(message))
-          .map(({ amount }) => amount),
-      ),
-    ),
+    received: sum(arrivalsFromOutside(facts).map(({ arrival }) => arrival.amount)),
     credited: sum(direction === "in" ? left("sweep") : reached),
     refunded: sum(left("refund", "return")),
   };
@@ -74,8 +74,8 @@ function sumsOf(
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((all, amount) => all + amount, 0n);
 
 /** Of the first place whose money may go back: its clock has run, or will have. */
-function refundableAtOf(places: readonly Place[], timeoutSecs: number): number | undefined {
-  const times = places.flatMap(({ role, balance, minimum, clock }) => {
+function refundableAtOf(vaults: readonly VaultFacts[], timeoutSecs: number): number | undefined {
+  const times = vaults.flatMap(({ role, balance, minimum, clock }) => {
     // A grain of dust that somebody sent early must not make a whole deposit refundable at once.
     const counts = clock !== undefined && (clock.hasMinimum || balance < minimum);
     return role !== "deposit" && balance > 0n && counts ? [clock.at + timeoutSecs] : [];
@@ -91,17 +91,16 @@ const USUAL: readonly BridgeReason[] = [
   "SIGNATURE_AWAITED",
 ];
 
-function reasonOf(shown: DepositTrace | undefined, facts: Facts): Pick<Progress, "reason" | "error"> {
-  const trouble = troubleOf(shown, facts);
+function reasonOf(shown: DepositTrace | undefined, waits: Waits): Pick<Progress, "reason" | "error"> {
+  const trouble = troubleOf(shown, waits);
   if (trouble === undefined) return { reason: undefined, error: undefined };
   const reason = { code: trouble.code, detail: trouble.detail };
   return { reason, error: USUAL.includes(trouble.code) ? undefined : reason };
 }
 
-function troubleOf(shown: DepositTrace | undefined, facts: Facts): Trouble | undefined {
-  if (shown?.state === "failed") return shown.inside?.failure;
-  if (shown?.state !== "below_minimum") return waitOf(shown, facts);
-  const least = shown.at?.place.minimum ?? 0n;
+function troubleOf(shown: DepositTrace | undefined, waits: Waits): Trouble | undefined {
+  if (shown?.state !== "below_minimum") return waitOf(shown, waits);
+  const least = shown.at?.vault.minimum ?? 0n;
   return {
     code: "AMOUNT_TOO_SMALL",
     detail: `less than ${String(least)} is not moved on; it is refundable`,
@@ -109,27 +108,26 @@ function troubleOf(shown: DepositTrace | undefined, facts: Facts): Trouble | und
 }
 
 /** Where its money is now; undefined once it is at its end. */
-function waitOf(shown: DepositTrace | undefined, { waits }: Facts): Wait | undefined {
+function waitOf(shown: DepositTrace | undefined, waits: Waits): Wait | undefined {
   if (shown === undefined || isOver(shown.state)) return undefined;
-  return waits[shown.inside?.id ?? shown.at?.place.chain ?? ""];
+  return waits[shown.inside?.id ?? shown.at?.vault.chain ?? ""];
 }
 
 function nextOf(
   record: BridgeRecord,
-  facts: Facts,
+  { facts, remark, attestationOf, isComplete }: Seen,
   shown: DepositTrace | undefined,
   options: ProgressOptions,
   refundableAt: number | undefined,
 ): Progress["next"] {
   const { direction } = record.way;
   const { now, bridgingSecs, timeoutSecs } = options;
-  const place = shown?.at?.place;
-  const entry = shown?.at?.entry;
+  const vault = shown?.at?.vault;
   const say = (text: string, by?: number): Progress["next"] => ({ text, by });
-  const isWithUser = place?.role === "deposit";
+  const isWithUser = vault?.role === "deposit";
   switch (shown?.state ?? "awaiting_funds") {
     case "awaiting_funds":
-      if (!facts.isComplete) return say("the chains are being looked at");
+      if (!isComplete) return say("the chains are being looked at");
       return say(
         direction === "in"
           ? "waits for money at the address"
@@ -137,12 +135,13 @@ function nextOf(
       );
     case "detected":
     case "confirming": {
-      const missing = Math.max(0, (place?.confirmations ?? 0) - (entry?.confirmations ?? 0));
-      return say(`waits for ${String(missing)} more confirmations`, now + missing * (place?.blockSecs ?? 0));
+      const { confirmations = 0 } = shown?.at?.arrival.place ?? {};
+      const missing = Math.max(0, (vault?.confirmations ?? 0) - confirmations);
+      return say(`waits for ${String(missing)} more confirmations`, now + missing * (vault?.blockSecs ?? 0));
     }
     case "awaiting_signature":
       return say(
-        facts.sign === undefined
+        remark.sign === undefined
           ? "the burn to be signed is being prepared"
           : "the client signs the burn with its deposit key when it is next online",
       );
@@ -156,11 +155,11 @@ function nextOf(
         refundableAt,
       );
     case "bridging":
-      return say(bridgingWords(shown?.inside, place), (shown?.since ?? now) + bridgingSecs);
+      return say(bridgingWords(shown?.inside, vault, attestationOf), (shown?.since ?? now) + bridgingSecs);
     case "shielding":
-      return say("is swept into the note", now + 2 * (facts.places.at(-1)?.blockSecs ?? 0));
+      return say("is swept into the note", now + 2 * (facts?.home.blockSecs ?? 0));
     case "refunding":
-      if (place === undefined) return say("the refund waits for its confirmations");
+      if (vault === undefined) return say("the refund waits for its confirmations");
       return say(
         refundableAt === undefined
           ? `anybody may start the refund clock; ${String(timeoutSecs / 3600)} hours later anybody may send the money back`
@@ -176,22 +175,26 @@ function nextOf(
     case "refunded":
       return say(direction === "in" ? "nothing: the money went back" : "nothing: the money is a note again");
     case "failed":
-      return say(shown?.inside?.failure?.detail ?? "nothing");
+      return say("nothing");
   }
 }
 
-function bridgingWords(inside: Message | undefined, place: Place | undefined): string {
-  if (place?.role === "home") return "is sent to the other side";
-  if (place !== undefined) return "is burned here and minted to the forwarder on the pool's chain";
+function bridgingWords(
+  inside: Burn | undefined,
+  vault: VaultFacts | undefined,
+  attestationOf: Seen["attestationOf"],
+): string {
+  if (vault?.role === "home") return "is sent to the other side";
+  if (vault !== undefined) return "is burned here and minted to the forwarder on the pool's chain";
   if (inside === undefined) return "waits for its message";
-  switch (inside.state) {
-    case "unattested":
-      return "waits for the attesters of the bridge";
+  if (inside.delivery !== undefined) return "is delivered; the account is credited next";
+  switch (attestationOf(inside)?.status) {
+    case "complete":
+      return "is attested; anybody may deliver it";
     case "expired":
       return "the fast attestation has expired; another one is asked for";
-    case "attested":
-      return "is attested; anybody may deliver it";
-    case "delivered":
-      return "is delivered; the account is credited next";
+    case "pending":
+    case undefined:
+      return "waits for the attesters of the bridge";
   }
 }

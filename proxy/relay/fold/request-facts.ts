@@ -3,7 +3,7 @@ import type { BridgeRecord, BridgeWay } from "../../base/store/bridge-records.ts
 import { altKeyOf } from "../chains/alt-keys.ts";
 import { burnId, burnsUnder } from "./burns.ts";
 import { keyOf, likeness, type Key } from "../chains/events.ts";
-import type { BridgeFacts, Burn, VaultFacts } from "./facts.ts";
+import type { BridgeFacts, Burn, Terms } from "./facts.ts";
 import type { Entry } from "../chains/ledger.ts";
 import { placeOf, vaultFacts, type ChainView } from "./vault-facts.ts";
 import type { WatchedKey, WatchedRequest } from "../chains/watched.ts";
@@ -41,54 +41,67 @@ function otherKeys(way: BridgeWay): readonly WatchedKey[] {
   }
 }
 
-export function requestFacts(record: BridgeRecord, { evm, alt }: Views): BridgeFacts {
-  const { id, address, way } = record;
-  const all: readonly ChainView[] = alt === undefined ? evm : [...evm, alt];
-  const homeView = evm.find(({ isHome }) => isHome)!;
-  const homeKey = keyOf(address);
-  const ours = new Set([homeKey, ...otherKeys(way).map(({ key }) => key)]);
-  // Filed under the home address, too: whatever is minted to it, whoever burned it.
-  const toHome = all.flatMap((view) => burnsUnder(homeKey, view, all));
-  const own = (key: Key, view: ChainView): readonly Burn[] => burnsUnder(key, view, all);
+/** An address of a request on a chain that is followed; burns there are filed under `burner`. */
+interface Stop {
+  readonly view: ChainView;
+  readonly key: Key;
+  readonly burner: Key;
+  readonly terms: Terms;
+}
 
-  const plain = { broughtBy: () => undefined };
-  const home = vaultFacts({
-    ...{ view: homeView, key: homeKey, address, token: way.home.asset.toLowerCase() },
-    burns: toHome
-      .filter(({ burner, place }) => burner === homeKey && place.chain === homeView.name)
-      .map((burn) => (way.kind === "to-exchange" ? withCredit(burn, keyOf(way.account), evm) : burn)),
-    broughtBy: createBringing(homeView, homeKey, all),
+/** Where the money is before it is on the pool's chain. */
+function stopsBefore(way: BridgeWay, { evm, alt }: Views): readonly Stop[] {
+  if (way.kind === "from-altchain" && alt !== undefined) {
+    const { depositKey, tokenAccount: address, home } = way;
+    const terms = { role: "deposit", address, token: alt.mint, minimum: home.minimum } as const;
+    const ours = { key: altKeyOf(address), burner: altKeyOf(depositKey) };
+    return [{ view: alt, ...ours, terms: { ...terms, contract: undefined, lane: undefined } }];
+  }
+  if (way.kind !== "from-evm" || way.source === undefined) return [];
+  const { address, terms } = way.source;
+  const key = keyOf(address);
+  return evm.flatMap((view): readonly Stop[] => {
+    const at = terms.lanes.findIndex(({ chainId }) => chainId === view.chainId);
+    const lane = terms.lanes[at];
+    if (lane === undefined) return [];
+    const contract = { kind: "source", terms, lane: at } as const;
+    const { minimum, token } = lane;
+    const found = { role: "source", address, token: token.toLowerCase(), minimum, contract, lane } as const;
+    return [{ view, key, burner: key, terms: found }];
   });
-  const sources = way.kind === "from-evm" && way.source !== undefined ? sourcesOf(way.source) : [];
+}
+
+function homeTerms({ address, way }: BridgeRecord): Terms {
+  const { asset, minimum, feeCeiling } = way.home;
+  const here = { role: "home", address, token: asset.toLowerCase(), minimum } as const;
+  if (way.direction === "in") return { ...here, contract: { kind: "in", terms: way.home }, lane: undefined };
+  const lane = { feeCeiling, domain: way.home.exit.domain };
+  return { ...here, contract: { kind: "out", terms: way.home }, lane };
+}
+
+export function requestFacts(record: BridgeRecord, views: Views): BridgeFacts {
+  const { id, address, way } = record;
+  const { evm, alt } = views;
+  const all: readonly ChainView[] = alt === undefined ? evm : [...evm, alt];
+  const view = evm.find(({ isHome }) => isHome)!;
+  const key = keyOf(address);
+  const ours = new Set([key, ...otherKeys(way).map((one) => one.key)]);
+  // Filed under the home address, too: whatever is minted to it, whoever burned it.
+  const toHome = all.flatMap((one) => burnsUnder(key, one, all));
   return {
     bridgeId: id,
-    home,
-    sources,
-    alt: way.kind === "from-altchain" && alt !== undefined ? altFacts(way, alt) : undefined,
-    incoming: toHome.filter(({ burner, recipient }) => recipient === homeKey && !ours.has(burner)),
+    before: stopsBefore(way, views).map(({ burner, ...stop }) =>
+      vaultFacts({ ...stop, burns: burnsUnder(burner, stop.view, all) }),
+    ),
+    home: vaultFacts({
+      ...{ view, key, terms: homeTerms(record), broughtBy: createBringing(view, key, all) },
+      burns: toHome
+        .filter(({ burner, place }) => burner === key && place.chain === view.name)
+        .map((burn) => (way.kind === "to-exchange" ? withCredit(burn, keyOf(way.account), evm) : burn)),
+    }),
+    incoming: toHome.filter(({ burner, recipient }) => recipient === key && !ours.has(burner)),
+    isCredited: way.kind === "to-exchange",
   };
-
-  function sourcesOf({
-    address: source,
-    terms,
-  }: NonNullable<Extract<BridgeWay, { kind: "from-evm" }>["source"]>) {
-    return evm.flatMap((view): VaultFacts[] => {
-      const lane = terms.lanes.find(({ chainId }) => chainId === view.chainId);
-      if (lane === undefined) return [];
-      const key = keyOf(source);
-      const burns = own(key, view);
-      return [vaultFacts({ view, key, address: source, token: lane.token.toLowerCase(), burns, ...plain })];
-    });
-  }
-
-  function altFacts(
-    { depositKey, tokenAccount }: Extract<BridgeWay, { kind: "from-altchain" }>,
-    view: AltView,
-  ): VaultFacts {
-    const burns = own(altKeyOf(depositKey), view);
-    const key = altKeyOf(tokenAccount);
-    return vaultFacts({ view, key, address: tokenAccount, token: view.mint, burns, ...plain });
-  }
 }
 
 function withCredit(burn: Burn, account: Key, views: readonly EvmView[]): Burn {

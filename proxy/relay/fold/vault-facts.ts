@@ -1,6 +1,6 @@
 /** The facts of one address on one chain, out of what its ledger has of it. Nothing is remembered between two calls. */
 import type { Key } from "../chains/events.ts";
-import type { Arrival, Burn, Departure, Place, Refund, Return, Skip, Sweep, VaultFacts } from "./facts.ts";
+import type { Arrival, Burn, Leaving, Skip, Spot, Terms, VaultFacts } from "./facts.ts";
 import type { Entry, Ledger } from "../chains/ledger.ts";
 
 /** One followed chain, as the facts need it. */
@@ -11,9 +11,12 @@ export interface ChainView {
   readonly spell: (key: Key) => string;
   /** As CCTP numbers it; undefined where it is not. */
   readonly domain: number | undefined;
+  readonly confirmations: number;
+  /** Of one block, about. */
+  readonly blockSecs: number;
 }
 
-export function placeOf({ name, ledger }: ChainView, { block, tx, logIndex }: Entry): Place {
+export function placeOf({ name, ledger }: ChainView, { block, tx, logIndex }: Entry): Spot {
   return {
     ...{ chain: name, block: block.number, blockHash: block.hash, tx, logIndex, at: block.timestamp },
     confirmations: ledger.confirmationsOf(block),
@@ -24,31 +27,29 @@ export function placeOf({ name, ledger }: ChainView, { block, tx, logIndex }: En
 export interface VaultQuestion {
   readonly view: ChainView;
   readonly key: Key;
-  /** As that chain writes it. */
-  readonly address: string;
-  /** The awaited token, lower case. */
-  readonly token: string;
+  readonly terms: Terms;
   readonly burns: readonly Burn[];
   /** What the delivery in this transaction brought, by its transaction and amount. */
-  readonly broughtBy: (entry: Entry, amount: bigint) => string | undefined;
+  readonly broughtBy?: (entry: Entry, amount: bigint) => string | undefined;
 }
 
-interface Lists {
-  readonly arrivals: Arrival[];
-  readonly departures: Departure[];
-  readonly sweeps: Sweep[];
-  readonly refunds: Refund[];
-  readonly returns: Return[];
-  readonly skips: Skip[];
-}
-
-export function vaultFacts({ view, key, address, token, burns, broughtBy }: VaultQuestion): VaultFacts {
-  const lists: Lists = {
-    ...{ arrivals: [], departures: [], sweeps: [], refunds: [], returns: [], skips: [] },
-  };
+export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion): VaultFacts {
+  const { token } = terms;
+  const arrivals: Arrival[] = [];
+  const leavings: Leaving[] = [];
+  const skips: Skip[] = [];
   const balances = new Map<string, bigint>();
   let notFinal = 0n;
   let clock: VaultFacts["clock"];
+  const leave = (
+    place: Spot,
+    what: Leaving["what"],
+    amount: bigint,
+    { burn, leafIndex }: { readonly burn?: string | undefined; readonly leafIndex?: number } = {},
+  ): void => {
+    leavings.push({ place, what, amount, leafIndex, burn });
+    clock = undefined;
+  };
   for (const entry of view.ledger.entriesOf(key)) {
     const { event } = entry;
     const place = placeOf(view, entry);
@@ -59,7 +60,8 @@ export function vaultFacts({ view, key, address, token, burns, broughtBy }: Vaul
         balances.set(event.token, (balances.get(event.token) ?? 0n) + change);
         if (event.token !== token || to !== key || from === key) break;
         if (!place.isFinal) notFinal += amount;
-        lists.arrivals.push({ place, from: view.spell(from), amount, brought: broughtBy(entry, amount) });
+        const brought = broughtBy?.(entry, amount);
+        arrivals.push({ place, from: view.spell(from), amount, brought });
         break;
       }
       case "touched":
@@ -71,25 +73,20 @@ export function vaultFacts({ view, key, address, token, burns, broughtBy }: Vaul
         const sent = burns.findLast(
           (burn) => burn.place.tx === entry.tx && burn.place.logIndex <= entry.logIndex,
         );
-        lists.departures.push({ place, amount: event.amount, burn: sent?.id });
-        clock = undefined;
+        leave(place, terms.contract?.kind === "out" ? "flush" : "burn", event.amount, { burn: sent?.id });
         break;
       }
       case "swept":
-        lists.sweeps.push({ place, leafIndex: event.leafIndex, amount: event.amount, fees: event.fees });
-        clock = undefined;
+        leave(place, "sweep", event.amount, event);
         break;
       case "refunded":
-        lists.refunds.push({ place, token: event.token, to: event.to, amount: event.amount });
-        if (event.token === token) clock = undefined;
+        if (event.token === token) leave(place, "refund", event.amount);
         break;
       case "returned":
-        if (event.token !== token) break;
-        lists.returns.push({ place, leafIndex: event.leafIndex, amount: event.amount });
-        clock = undefined;
+        if (event.token === token) leave(place, "return", event.amount, event);
         break;
       case "skipped":
-        lists.skips.push({ place, reason: event.reason });
+        skips.push({ place, reason: event.reason });
         break;
       case "burned":
       case "minted":
@@ -100,8 +97,9 @@ export function vaultFacts({ view, key, address, token, burns, broughtBy }: Vaul
   const balance = balances.get(token) ?? 0n;
   balances.delete(token);
   const others = [...balances].filter(([, amount]) => amount > 0n);
+  const { name: chain, confirmations, blockSecs } = view;
   return {
-    ...{ chain: view.name, address, token, balance, burns, clock, ...lists },
+    ...{ ...terms, chain, confirmations, blockSecs, balance, burns, clock, arrivals, leavings, skips },
     finalBalance: balance > notFinal ? balance - notFinal : 0n,
     others: others.map(([other, amount]) => ({ token: other, balance: amount })),
   };

@@ -6,10 +6,12 @@ import type { AddressInfo } from "node:net";
 import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { bridgeRoutes } from "../../../proxy/api/bridge/bridge.routes.ts";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/base/bridge/bridge.settings.ts";
-import type { Book, BurnDesk, Facts } from "../../../proxy/relay/requests.ts";
+import type { Book, BurnDesk } from "../../../proxy/relay/requests.ts";
+import type { BridgeFacts } from "../../../proxy/relay/fold/facts.ts";
+import { arrivalOf, factsAbout, seenOf, spotOf, vaultOf } from "../../support/bridge-facts.ts";
 import { closeUnused } from "../../../proxy/relay/closing.ts";
 import { openBridges } from "../../../proxy/api/bridge/open-bridges.ts";
-import { NOTHING_SEEN, progressFrom } from "../../../proxy/relay/fold/progress.ts";
+import { progressFrom } from "../../../proxy/relay/fold/progress.ts";
 import { setRule } from "../../../proxy/base/fees/developer-rules.ts";
 import type { Fees } from "../../../proxy/api/fees/fee-rules.ts";
 import type { BridgeStore } from "../../../proxy/base/store/bridges.ts";
@@ -41,7 +43,7 @@ import {
   DAY_MS,
   FOREIGN_KEYS,
   madeAddress,
-  madeHash,
+  bridgeDraft,
 } from "../../support/bridges.ts";
 import { temporaryDatabase, testFees } from "../../support/fees.ts";
 import { startDurableRedis } from "../../support/redis.ts";
@@ -132,7 +134,7 @@ for (const [name, openStores] of STORES) {
     let settings: BridgeSettings;
     let fees: Fees;
     let edge: Edge;
-    const facts = new Map<string, Facts>();
+    const facts = new Map<string, BridgeFacts>();
     const listeners = new Set<(id: string) => void>();
     const away: string[] = [];
     let isComplete = true;
@@ -141,7 +143,7 @@ for (const [name, openStores] of STORES) {
     let taken = true;
     const book: Book = {
       progressOf: (record) =>
-        progressFrom(record, facts.get(record.id) ?? { ...NOTHING_SEEN, isComplete }, {
+        progressFrom(record, seenOf(facts.get(record.id), { isComplete }), {
           ...{ timeoutSecs: TIMEOUT_SECS, bridgingSecs: 60, now: Math.floor(edge.now() / 1000) },
         }),
       onChange(listener) {
@@ -498,22 +500,9 @@ for (const [name, openStores] of STORES) {
       isComplete = false;
       assert.equal(await closeUnused({ store, book, now: () => edge.now() }), 0);
       isComplete = true;
-      facts.set(open[0]!.bridge_id, {
-        ...NOTHING_SEEN,
-        isComplete,
-        places: [
-          {
-            ...{ chain: "home", role: "home", minimum: 1n, balance: 9n, clock: undefined, confirmations: 1 },
-            ...{ blockSecs: 1, leavings: [] },
-            entries: [
-              {
-                ...{ position: { block: 1, index: 0 }, hash: madeHash(1), confirmations: 1, time: 1 },
-                ...{ amount: 9n, message: undefined },
-              },
-            ],
-          },
-        ],
-      });
+      const arrivals = [arrivalOf(9n, spotOf(1, { confirmations: 1, at: 1 }))];
+      const home = vaultOf("home", { balance: 9n, minimum: 1n, confirmations: 1, arrivals });
+      facts.set(open[0]!.bridge_id, factsAbout(bridgeDraft(0, {}), { home }));
       assert.ok((await closeUnused({ store, book, now: () => edge.now() })) >= 4);
       const later = await edge.session({ sub: `${name}-${String(users - 1)}` });
       for (const listener of listeners) listener(open[0]!.bridge_id);

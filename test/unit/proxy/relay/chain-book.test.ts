@@ -72,8 +72,10 @@ describe("relay on real chains", function () {
     await book.sync();
     const after = book.factsOf(record.id)!.home;
     assert.equal(after.balance, 0n);
-    assert.equal(after.sweeps.length, 1);
-    assert.equal(after.sweeps[0]!.amount, 2n * AMOUNT + 7n);
+    assert.deepEqual(
+      after.leavings.map(({ what, amount }) => [what, amount]),
+      [["sweep", 2n * AMOUNT + 7n]],
+    );
     assert.equal(book.progressOf(record).state, "completed");
     assert.deepEqual(book.active(), []);
     await assertRebuilt(book, [record]);
@@ -90,22 +92,22 @@ describe("relay on real chains", function () {
     await mine(second());
     await book.sync();
     assert.equal(book.progressOf(record).state, "bridging");
-    assert.equal(book.factsOf(record.id)!.sources[0]!.finalBalance, AMOUNT);
+    assert.equal(book.factsOf(record.id)!.before[0]!.finalBalance, AMOUNT);
 
     const receipt = await forward(source);
     await book.sync();
-    const [burn] = book.factsOf(record.id)!.sources[0]!.burns;
+    const [burn] = book.factsOf(record.id)!.before[0]!.burns;
     assert.equal(burn!.amount, AMOUNT);
     assert.equal(burn!.delivery, undefined);
     assert.equal(burn!.to, "home");
-    assert.equal(book.factsOf(record.id)!.sources[0]!.departures[0]!.burn, burn!.id);
+    assert.equal(book.factsOf(record.id)!.before[0]!.leavings[0]!.burn, burn!.id);
     assert.deepEqual(book.active(), [record.id]);
 
     await deliver(home(), attest(messageOf(receipt)));
     await mine();
     await book.sync();
     const facts = book.factsOf(record.id)!;
-    assert.equal(facts.sources[0]!.burns[0]!.delivery!.amount, AMOUNT);
+    assert.equal(facts.before[0]!.burns[0]!.delivery!.amount, AMOUNT);
     assert.equal(facts.home.arrivals[0]!.brought, burn!.id);
     assert.equal(book.progressOf(record).state, "shielding");
     await sweep(terms);
@@ -144,7 +146,10 @@ describe("relay on real chains", function () {
     await home().call("returnOut", terms);
     await mine();
     await book.sync();
-    assert.equal(book.factsOf(record.id)!.home.returns[0]!.amount, MINIMUM);
+    assert.equal(
+      book.factsOf(record.id)!.home.leavings.find(({ what }) => what === "return")!.amount,
+      MINIMUM,
+    );
     assert.equal(book.factsOf(record.id)!.home.clock, undefined);
     assert.deepEqual(
       book.progressOf(record).deposits.map(({ state }) => state),

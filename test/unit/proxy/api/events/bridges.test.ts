@@ -1,16 +1,24 @@
 // Bridge requests on the event stream: the open ones after `ready`, then every change, to their owners and nobody else.
 import assert from "node:assert/strict";
-import type { Facts } from "../../../../../proxy/relay/requests.ts";
+import type { BridgeFacts, Leaving } from "../../../../../proxy/relay/fold/facts.ts";
 import { createBridgeFigures } from "../../../../../proxy/relay/figures.ts";
 import { openBridges } from "../../../../../proxy/api/bridge/open-bridges.ts";
-import { NOTHING_SEEN, progressFrom } from "../../../../../proxy/relay/fold/progress.ts";
+import { progressFrom } from "../../../../../proxy/relay/fold/progress.ts";
 import { Hub } from "../../../../../proxy/api/events/hub.ts";
 import { createTickets } from "../../../../../proxy/api/payments/tickets.ts";
 import { embeddedStores, type InstanceStores } from "../../../../../proxy/base/store/instance.ts";
 import { openChainDataStore } from "../../../../../proxy/base/store/lmdb/chain-data.ts";
 import type { Database } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { TIMEOUT_SECS } from "../../../../../shared/protocol/host/forwarders.ts";
-import { BRIDGE_POOL, bridgeDraft, bridgeSettings, madeHash } from "../../../../support/bridges.ts";
+import {
+  arrivalOf,
+  factsAbout,
+  leavingOf,
+  seenOf,
+  spotOf,
+  vaultOf,
+} from "../../../../support/bridge-facts.ts";
+import { BRIDGE_POOL, bridgeDraft, bridgeSettings } from "../../../../support/bridges.ts";
 import { temporaryDatabase } from "../../../../support/fees.ts";
 import { startRelayDesk } from "../../../../support/relay-desk.ts";
 import { StreamReader } from "../../../../support/stream-reader.ts";
@@ -19,38 +27,27 @@ import { until } from "../../../../support/until.ts";
 const LIMITS = { openPerUser: 10, openPerInstance: 100 };
 const NOW = 2_000_000_000_000;
 
-const arrived = (confirmations: number, leavings: Facts["places"][number]["leavings"] = []): Facts => ({
-  ...NOTHING_SEEN,
-  isComplete: true,
-  places: [
-    {
-      ...{ chain: "home", role: "home", minimum: 1n, balance: 9n, clock: undefined, confirmations: 2 },
-      ...{ blockSecs: 1, leavings },
-      entries: [
-        {
-          ...{ position: { block: 1, index: 0 }, hash: madeHash(1), confirmations, time: NOW / 1000 - 60 },
-          ...{ amount: 9n, message: undefined },
-        },
-      ],
-    },
-  ],
-});
-const leaving = (what: "sweep" | "refund"): Facts["places"][number]["leavings"][number] => ({
-  ...{ position: { block: 2, index: 0 }, hash: madeHash(2), confirmations: 9, time: NOW / 1000, what },
-  ...{ amount: 9n, leafIndex: 3, message: undefined },
-});
+const arrived = (confirmations: number, leavings: readonly Leaving[] = []): BridgeFacts =>
+  factsAbout(bridgeDraft(0, {}), {
+    home: vaultOf("home", {
+      ...{ balance: 9n, confirmations: 2, blockSecs: 1, leavings },
+      arrivals: [arrivalOf(9n, spotOf(1, { confirmations, at: NOW / 1000 - 60 }))],
+    }),
+  });
+const leaving = (what: "sweep" | "refund"): Leaving =>
+  leavingOf(what, 9n, spotOf(2, { confirmations: 9, at: NOW / 1000 }), { leafIndex: 3 });
 
 describe("bridge requests on the stream, and in the figures", () => {
   let database: Database;
   let stores: InstanceStores;
   let hub: Hub;
   let bridges: ReturnType<typeof openBridges>;
-  const facts = new Map<string, Facts>();
+  const facts = new Map<string, BridgeFacts>();
   const listeners = new Set<(id: string) => void>();
   let relay: Awaited<ReturnType<typeof startRelayDesk>>;
   const book = {
     progressOf: (record: ReturnType<typeof bridgeDraft>) =>
-      progressFrom(record, facts.get(record.id) ?? { ...NOTHING_SEEN, isComplete: true }, {
+      progressFrom(record, seenOf(facts.get(record.id), { isComplete: true }), {
         ...{ timeoutSecs: TIMEOUT_SECS, bridgingSecs: 1, now: NOW / 1000 },
       }),
     onChange(listener: (id: string) => void) {
@@ -59,7 +56,7 @@ describe("bridge requests on the stream, and in the figures", () => {
     },
     ...{ isComplete: () => true, heads: () => ({}), unreachable: () => ["second"] },
   };
-  const show = (id: string, found: Facts): void => {
+  const show = (id: string, found: BridgeFacts): void => {
     facts.set(id, found);
     for (const listener of listeners) listener(id);
   };

@@ -2,7 +2,7 @@
 // comes back. The book is the test's own, its balance is the chain's.
 import assert from "node:assert/strict";
 import { lamports } from "@solana/kit";
-import type { Facts } from "../../../../../proxy/relay/requests.ts";
+import type { Remark } from "../../../../../proxy/relay/requests.ts";
 import { createBurnDesk, type OpenBurnDesk } from "../../../../../proxy/relay/desk/burn-desk.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { tokenBalances } from "../../../../../shared/altchain/balances.ts";
@@ -26,7 +26,7 @@ describe("relay/desk: burns on the other blockchain", function () {
   let payer: AltchainKey;
   let device: AltchainKey;
   let desk: OpenBurnDesk;
-  let sign: Facts["sign"];
+  let sign: Remark["sign"];
   let balance: bigint;
   let news: (bridgeId: string) => void;
   let made = 0;
@@ -63,7 +63,7 @@ describe("relay/desk: burns on the other blockchain", function () {
       book: {
         active: () => [],
         recordOf: () => record as never,
-        factsOf: () => ({ alt: { balance } }) as never,
+        factsOf: () => ({ before: [{ balance }] }) as never,
         remark: (_id, remark) => {
           if ("sign" in remark) sign = remark.sign;
         },

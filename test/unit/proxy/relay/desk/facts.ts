@@ -1,6 +1,15 @@
 /** Requests and what chains say of them, made by hand: builders with defaults for the tests of planning. */
 import { bridgeForm, HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/base/store/bridge-records.ts";
-import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../../../../../proxy/relay/fold/facts.ts";
+import type {
+  Arrival,
+  BridgeFacts,
+  Burn,
+  Leaving,
+  Spot,
+  Vault,
+  VaultFacts,
+} from "../../../../../proxy/relay/fold/facts.ts";
+import { factsAbout } from "../../../../support/bridge-facts.ts";
 import type { Snapshot } from "../../../../../proxy/relay/desk/steps.ts";
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, "0")}`;
@@ -93,7 +102,7 @@ export const refused = (record: BridgeRecord): BridgeRecord => ({
   screening: { isRefused: true, at: 1 },
 });
 
-export function placeOf(block: number, bend: Partial<Place> = {}): Place {
+export function placeOf(block: number, bend: Partial<Spot> = {}): Spot {
   const blockHash = bytes32(block);
   const base = { chain: HOME_CHAIN, block, blockHash, tx: bytes32(block + 1_000), logIndex: 0, at: NOW - 60 };
   return { ...base, confirmations: 5, isFinal: true, ...bend };
@@ -102,29 +111,36 @@ export function placeOf(block: number, bend: Partial<Place> = {}): Place {
 export const arrival = (
   amount: bigint,
   block = 5,
-  bend: Partial<Place> = {},
+  bend: Partial<Spot> = {},
   from = address(99),
 ): Arrival => ({
   ...{ place: placeOf(block, bend), from, amount, brought: undefined },
 });
 
+/** Of the address `at`, with what this file's requests say of it; what the home address is on the way out says `factsOf`. */
 export function vault(chain: string, at: string, bend: Partial<VaultFacts> = {}): VaultFacts {
   const balance = bend.balance ?? (bend.arrivals ?? []).reduce((sum, { amount }) => sum + amount, 0n);
   return {
-    ...{
-      chain,
-      address: at,
-      token: USDC,
-      balance,
-      finalBalance: balance,
-      others: [],
-      arrivals: [],
-      burns: [],
-    },
-    ...{ departures: [], sweeps: [], refunds: [], returns: [], skips: [], clock: undefined },
+    ...{ chain, confirmations: 3, blockSecs: 2, address: at, token: USDC, ...termsAt(at) },
+    ...{ balance, finalBalance: balance, others: [], arrivals: [], burns: [], leavings: [], skips: [] },
+    clock: undefined,
     ...bend,
   };
 }
+
+function termsAt(at: string): Pick<VaultFacts, "role" | "minimum" | "contract" | "lane"> {
+  const { way } = inRecord();
+  if (at === "account") return { role: "deposit", minimum: MINIMUM, contract: undefined, lane: undefined };
+  if (at !== SOURCE || way.kind !== "from-evm")
+    return { role: "home", minimum: MINIMUM, contract: undefined, lane: undefined };
+  const { terms } = way.source!;
+  const contract: Vault = { kind: "source", terms, lane: 1 };
+  return { role: "source", minimum: LANE_MINIMUM, contract, lane: terms.lanes[1] };
+}
+
+export const leaving = (what: Leaving["what"], place: Spot, amount: bigint): Leaving => ({
+  ...{ what, place, amount, leafIndex: 0, burn: undefined },
+});
 
 export const holding = (
   chain: string,
@@ -133,9 +149,16 @@ export const holding = (
   bend: Partial<VaultFacts> = {},
 ): VaultFacts => vault(chain, at, { arrivals: [arrival(amount)], ...bend });
 
-export function factsOf(bend: Partial<BridgeFacts> = {}): BridgeFacts {
-  return { bridgeId: "in", home: vault(HOME_CHAIN, IN), sources: [], alt: undefined, incoming: [], ...bend };
+export interface Made {
+  readonly home?: VaultFacts;
+  readonly before?: readonly VaultFacts[];
+  readonly incoming?: readonly Burn[];
 }
+
+export const factsOf = (
+  record: BridgeRecord,
+  { home = vault(HOME_CHAIN, IN), ...found }: Made,
+): BridgeFacts => factsAbout(record, { home, ...found });
 
 export function burn(bend: Partial<Burn> = {}): Burn {
   return {
@@ -157,7 +180,6 @@ const TIP = { number: 100, timestamp: NOW };
 export function viewOf(bend: Partial<Snapshot> = {}): Snapshot {
   return {
     tipOf: () => TIP,
-    chainIdOf: (chain) => (chain === SECOND ? BigInt(SECOND_ID) : chain === HOME_CHAIN ? 31_337n : undefined),
     isServed: () => true,
     domainOf: (chain) => (chain === HOME_CHAIN ? 3 : 6),
     attestationOf: () => ({ status: "complete", message: "0x02", attestation: "0x03" }),

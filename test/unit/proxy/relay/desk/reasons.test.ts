@@ -1,7 +1,6 @@
 /** Why money waits, of each reason: that it is said where the money is, and of nothing that goes on. */
 import assert from "node:assert/strict";
 import type { Wait } from "../../../../../proxy/relay/requests.ts";
-import type { BridgeFacts } from "../../../../../proxy/relay/fold/facts.ts";
 import { PATIENCE_SECS, TIMEOUT_SECS } from "../../../../../proxy/relay/desk/plan.ts";
 import { waitsOf } from "../../../../../proxy/relay/desk/reasons.ts";
 import type { Snapshot } from "../../../../../proxy/relay/desk/steps.ts";
@@ -12,8 +11,8 @@ import * as made from "./facts.ts";
 const { IN, LANE_MINIMUM, MINIMUM, NOW, OUT, SECOND, SOURCE } = made;
 const said = new Set<string>(["AMOUNT_TOO_SMALL", "CREDIT_REFUSED"]);
 
-function waits(record: BridgeRecord, facts: Partial<BridgeFacts>, snapshot: Partial<Snapshot> = {}) {
-  const found = waitsOf(record, made.factsOf(facts), made.viewOf(snapshot));
+function waits(record: BridgeRecord, facts: made.Made, snapshot: Partial<Snapshot> = {}) {
+  const found = waitsOf(record, made.factsOf(record, facts), made.viewOf(snapshot));
   for (const { code } of Object.values(found)) said.add(code);
   return found;
 }
@@ -22,9 +21,9 @@ const codes = (found: Readonly<Record<string, Wait>>): Record<string, string> =>
 
 const atHome = { home: made.holding(HOME_CHAIN, IN, MINIMUM) };
 const atExit = { home: made.holding(HOME_CHAIN, OUT, MINIMUM) };
-const atSource = { sources: [made.holding(SECOND, SOURCE, LANE_MINIMUM)] };
-const burned = (bend: Parameters<typeof made.burn>[0] = {}): Partial<BridgeFacts> => ({
-  sources: [made.vault(SECOND, SOURCE, { burns: [made.burn(bend)] })],
+const atSource = { before: [made.holding(SECOND, SOURCE, LANE_MINIMUM)] };
+const burned = (bend: Parameters<typeof made.burn>[0] = {}): made.Made => ({
+  before: [made.vault(SECOND, SOURCE, { burns: [made.burn(bend)] })],
 });
 const unsigned: Partial<Snapshot> = { attestationOf: () => undefined };
 const fast = { minFinality: 1_000 };
@@ -67,7 +66,7 @@ describe("relay/desk/reasons", () => {
   });
 
   it("an attestation that is not there yet: quick, slow, expired, or with its attesters away", () => {
-    const code = (facts: Partial<BridgeFacts>, snapshot: Partial<Snapshot>) =>
+    const code = (facts: made.Made, snapshot: Partial<Snapshot>) =>
       waits(made.inRecord(), facts, snapshot)["burn-1"]?.code;
     assert.equal(code(burned(fast), unsigned), "ATTESTATION_PENDING");
     assert.equal(code(burned(), unsigned), "SLOW_WAY");
@@ -105,7 +104,7 @@ describe("relay/desk/reasons", () => {
   });
 
   it("screening and the exchange: what they say, that they are away, and when the clock comes", () => {
-    type Case = readonly [BridgeRecord, Partial<BridgeFacts>, Partial<Snapshot>, string];
+    type Case = readonly [BridgeRecord, made.Made, Partial<Snapshot>, string];
     const cases: readonly Case[] = [
       [made.inRecord(), atHome, { screeningOf: () => "refused" }, "SCREENING_REFUSED"],
       [made.inRecord(), atHome, { screeningOf: () => "unknown" }, "SCREENING_UNAVAILABLE"],
@@ -127,7 +126,7 @@ describe("relay/desk/reasons", () => {
 
   it("the user's own signature, and grains that are not worth their delivery", () => {
     const alt = made.holding("altchain", "account", MINIMUM);
-    assert.deepEqual(codes(waits(made.altRecord(), { alt })), { altchain: "SIGNATURE_AWAITED" });
+    assert.deepEqual(codes(waits(made.altRecord(), { before: [alt] })), { altchain: "SIGNATURE_AWAITED" });
     const dust = { incoming: [made.burn({ amount: 1n })] };
     const wait = waits(made.inRecord(), dust)["burn-1"];
     assert.equal(wait?.code, "DELIVERY_BELOW_MINIMUM");

