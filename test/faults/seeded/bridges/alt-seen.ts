@@ -4,10 +4,9 @@ import { z } from "zod";
 import { nonceOf } from "../../../../scripts/stand-ins/venues/attester/completing.ts";
 import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 import { asBytes32 } from "../../../../shared/protocol/host/text.ts";
-import type { Alt } from "./alt.ts";
+import type { Alt, AltFacts } from "./alt.ts";
 import type { Act, Burned, ChainSeen, Moved } from "./observations.ts";
 import { ISSUER, NOBODY } from "./observations.ts";
-import type { AltFacts } from "./world.ts";
 
 const COMMITMENT = { commitment: "confirmed" } as const;
 const signatures = z.array(z.object({ signature: z.string(), err: z.unknown() }));

@@ -4,12 +4,24 @@ import { base58 } from "@scure/base";
 import { z } from "zod";
 import { FINAL_DEPTH } from "../../../../scripts/stand-ins/venues/altchain/ledger.ts";
 import { JsonRpc } from "../../../../scripts/stand-ins/venues/json-rpc.ts";
-import type { AltFacts } from "./world.ts";
+import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 
 /** A device that pays for its own burn has coins here. */
 export const LONE_PAYER = new Uint8Array(32).fill(0x77);
 const COINS = 100_000_000_000;
 const SLOTS_A_CALL = 1_000;
+
+/** The other blockchain; where its program listens differs from lane to lane. */
+export interface AltFacts {
+  readonly mint: string;
+  readonly decimals: number;
+  readonly domain: number;
+  readonly messenger: Bytes32;
+  /** Who pays the network for the service. */
+  readonly feePayer: string;
+  /** That the relay of the snapshot may have told of. Slots rise as long as there is an instance, also on a chain begun anew. */
+  readonly slot: number;
+}
 
 export class Alt {
   readonly url: string;

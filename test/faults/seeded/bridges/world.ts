@@ -15,11 +15,11 @@ import type { NetworkEntry } from "../../../../scripts/base/stack-file.ts";
 import type { Anvil } from "../../../../scripts/stand-ins/anvil.ts";
 import { venueFolder } from "../../../../scripts/stack/bridges/settle.ts";
 import { newSeed } from "../../../../shared/client/index.ts";
-import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { startTestStack, type TestStack } from "../../../support/stack.ts";
 import { until } from "../../../support/until.ts";
-import { Alt } from "./alt.ts";
+import { Alt, type AltFacts } from "./alt.ts";
 import { person } from "./persons.ts";
 import { requestsOf, type Prebuilt } from "./requests.ts";
 import { REST_BLOCKS, rest, stock } from "./world-chains.ts";
@@ -62,18 +62,6 @@ export interface Extras {
 }
 
 export const chainsOf = ({ exchange }: Extras): readonly ChainName[] => (exchange ? CHAINS : OWN_CHAINS);
-
-/** The other blockchain; where its program listens differs from lane to lane. */
-export interface AltFacts {
-  readonly mint: string;
-  readonly decimals: number;
-  readonly domain: number;
-  readonly messenger: Bytes32;
-  /** Who pays the network for the service. */
-  readonly feePayer: string;
-  /** That the relay of the snapshot may have told of. Slots rise as long as there is an instance, also on a chain begun anew. */
-  readonly slot: number;
-}
 
 export interface BridgeFacts {
   readonly entry: NetworkEntry;
