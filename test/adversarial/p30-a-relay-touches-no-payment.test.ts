@@ -141,10 +141,10 @@ describe("P30 a relay touches no payment", function () {
         written += 1;
       }
     })();
-    for (let payment = 0; payment < 5; payment++) await pays();
+    // As many as it takes, so that neither a fast payment nor a slow disk makes it no flood.
+    for (let payment = 0; payment < 5 || written <= 50; payment++) await pays();
     end.abort();
     await flood;
-    assert.ok(written > 50, `${String(written)} offers`);
     assert.equal(new Set(sent).size, sent.length);
     await relay.offer(undefined);
   });
