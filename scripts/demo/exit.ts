@@ -1,15 +1,12 @@
 // The demonstration of leaving alone: money comes in by the service, which then is stopped as a whole. What is paid and
 // withdrawn afterwards is read from the chain, proved here and sent by accounts of the users' own.
-import { poolChain } from "../../shared/client/chain.ts";
 import { parseUnits } from "ethers";
-import { createWallet, memoryStorage, newSeed, type Prover, type Wallet } from "../../shared/client/index.ts";
+import { newSeed, type Wallet } from "../../shared/client/index.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
 import { leaveAll } from "../exit/leaving.ts";
-import { committedKeyHashes } from "../deploy/pool.ts";
-import type { NetworkEntry } from "../base/stack-file.ts";
 import { begin, Stage } from "../stack/stage.ts";
-import { pinsOf } from "../stack/stack-wallet.ts";
+import { openWalletAlone } from "../stack/stack-wallet.ts";
 import { show, TestUsdc } from "../stand-ins/usdc.ts";
 import { DemoStage } from "./stage.ts";
 import type { Journey } from "./story.ts";
@@ -53,7 +50,7 @@ async function play(stage: DemoStage, own: Stage): Promise<void> {
   await own.stack.stopServices();
   await requireSilence([entry.base_url, own.stack.kmsUrl]);
 
-  const wallets = await Promise.all(seeds.map((seed) => walletAlone(entry, seed, prover)));
+  const wallets = await Promise.all(seeds.map((seed) => openWalletAlone(entry, { seed, prover })));
   const [first, second] = wallets as [Wallet, Wallet];
   const [senderOne, senderTwo] = [await stage.account(GAS), await stage.account(GAS)];
   const [toOne, toTwo] = [await stage.account(), await stage.account()];
@@ -111,15 +108,6 @@ async function withService(stage: DemoStage, [one, two]: readonly [Uint8Array, U
   // All that they knew they have to find again from the chain.
   await first.sync();
   await Promise.all([first, second].map((wallet) => wallet.close()));
-}
-
-async function walletAlone(entry: NetworkEntry, seed: Uint8Array, prover: Prover): Promise<Wallet> {
-  return createWallet({
-    key: { seed },
-    chain: poolChain({ rpc: entry.chain_rpc, fromBlock: entry.deployment_block, finality: 0, pollMs: 200 }),
-    ...{ prover, storage: memoryStorage() },
-    pins: { ...pinsOf(entry), verifyingKeys: await committedKeyHashes() },
-  });
 }
 
 async function leaveInTime(

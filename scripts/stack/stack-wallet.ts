@@ -1,11 +1,15 @@
 // A wallet of the client library on the local stack, with the pins that the stack's own file gives.
+import { poolChain } from "../../shared/client/chain.ts";
 import {
   createWallet,
+  memoryStorage,
   type BridgePins,
   type Pins,
+  type Prover,
   type Wallet,
   type WalletOptions,
 } from "../../shared/client/index.ts";
+import { committedKeyHashes } from "../deploy/pool.ts";
 import type { BridgesEntry, NetworkEntry } from "../base/stack-file.ts";
 
 /** The most that this client lets be charged, about a dollar in smallest units; besides, a hundredth of a swap, and with a developer of its own of what is deposited or withdrawn. */
@@ -31,6 +35,19 @@ export function openStackWallet(network: NetworkEntry, options: StackWalletOptio
     key: { seed },
     rpc: network.chain_rpc,
     pins: { ...pinsOf(network, developerSink), ...(bridges === undefined ? {} : { bridges }) },
+  });
+}
+
+/** One that no service stands behind: it reads the chain, and pays `withoutService`. */
+export async function openWalletAlone(
+  network: NetworkEntry,
+  { seed, prover }: Pick<StackWalletOptions, "seed"> & { readonly prover: Prover },
+): Promise<Wallet> {
+  const { chain_rpc: rpc, deployment_block: fromBlock } = network;
+  return createWallet({
+    ...{ key: { seed }, prover, storage: memoryStorage() },
+    chain: poolChain({ rpc, fromBlock, finality: 0, pollMs: 200 }),
+    pins: { ...pinsOf(network), verifyingKeys: await committedKeyHashes() },
   });
 }
 

@@ -11,6 +11,6 @@ describe("a stolen key", () => {
     const named = new Map(checks.map(({ what, actual }) => [what, actual]));
     assert.equal(named.get("honest notes less what the pool holds: the loss"), "75 USDC");
     assert.match(named.get("what the watcher found") ?? "", /^(PROOF_FORGED ){4}ROOT_FORGED$/);
-    assert.equal(named.get("a withdrawal by proof"), "Executed");
+    assert.equal(named.get("public balance of who left"), "15 USDC");
   });
 });

@@ -1,14 +1,13 @@
 // The story of the stolen key, act by act, with what must hold after each.
 import { Contract, type Wallet as Account } from "ethers";
+import { newSeed, type Wallet } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { imageOf, VERIFIER_KINDS } from "../../../shared/protocol/host/registration.ts";
-import type { Watcher } from "../../watch/watcher.ts";
 import { measurementNamed, registerDevelopmentSigner } from "../../stack/development-registration.ts";
 import { poll } from "../../base/poll.ts";
 import { show } from "../../stand-ins/usdc.ts";
-import { balanceOf, payAlone, proved } from "./honest.ts";
 import type { Journey } from "../story.ts";
 import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, StolenKeyStage as Stage } from "./stage.ts";
 import { Thief } from "./thief.ts";
@@ -25,11 +24,11 @@ const LEFT_ALONE = usd(15);
 const FORGED = ["PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED"];
 const FORGED_NOTE = usd(1_000_000);
 
-type Person = ReturnType<Stage["person"]>;
-interface People {
-  readonly alice: Person;
-  readonly bob: Person;
+interface People<T> {
+  readonly alice: T;
+  readonly bob: T;
 }
+type Wallets = People<Wallet>;
 
 export const showStolenKey: Journey = (story, parties) =>
   story.chapter("a stolen key", {}, async (chapter) => {
@@ -39,8 +38,8 @@ export const showStolenKey: Journey = (story, parties) =>
   });
 
 async function play(stage: Stage): Promise<void> {
-  const people = { alice: stage.person(), bob: stage.person() };
-  await honestDays(stage, people);
+  const seeds = { alice: newSeed(), bob: newSeed() };
+  await honestDays(stage, seeds);
   const thief = await admitTheKey(stage);
   const stolen = await theft(stage, thief);
   const { watcher, account } = await refutation(stage, thief);
@@ -50,13 +49,14 @@ async function play(stage: Stage): Promise<void> {
   stage.say(
     "\n  5. Every process of the service is stopped. Alice pays Bob in private, and leaves, by proofs alone.",
   );
-  await leaving(stage, people, () => stage.follow(watcher, refuter), watcher);
-  await reckoning(stage, people, stolen, account);
+  const wallets = { alice: await stage.walletAlone(seeds.alice), bob: await stage.walletAlone(seeds.bob) };
+  await leaving(stage, wallets, () => stage.follow(watcher, refuter));
+  await reckoning(stage, wallets, stolen, account);
 }
 
-async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
+async function honestDays(stage: Stage, { alice, bob }: People<Uint8Array>): Promise<void> {
   stage.say("\n  1. Honest deposits and a payment, by the service.");
-  const wallets = { alice: await stage.wallet(alice.seed), bob: await stage.wallet(bob.seed) };
+  const wallets = { alice: await stage.wallet(alice), bob: await stage.wallet(bob) };
   for (const [wallet, amount] of [
     [wallets.alice, ALICE],
     [wallets.bob, BOB],
@@ -126,7 +126,7 @@ async function forgeNotes(stage: Stage, thief: Thief, recipient: Address): Promi
   stage.check("a private transfer of a million out of nothing", "Executed", answers[0]);
   stage.check("a root with a note that no leaf made", "RootUpdated", answers[1]);
   const payment = { type: "withdraw", recipient, value: usd(1) } as const;
-  const spend = await proved(stage, { keys: thief.keys, root, inputs: [input], payment });
+  const spend = await thief.prove({ root, inputs: [input], payment });
   stage.check(
     "a true proof on the false root",
     "RootYoung",
@@ -169,33 +169,27 @@ async function refutation(stage: Stage, thief: Thief) {
   return { watcher, account };
 }
 
-async function leaving(
-  stage: Stage,
-  { alice, bob }: People,
-  follow: () => Promise<void>,
-  watcher: Watcher,
-): Promise<void> {
+async function leaving(stage: Stage, { alice, bob }: Wallets, follow: () => Promise<void>): Promise<void> {
+  const alone = await alice.withoutService(await stage.account());
   await stage.passTime(PROVED_DELAY_SECS);
-  const payment = { type: "transfer", to: bob.keys.viewing.address, value: PAID_ALONE } as const;
-  const paid = await stage.execute([await payAlone(stage, watcher.ledger, alice.keys, payment)]);
-  stage.check("a private payment by proof", "Executed", paid[0]);
+  await alone.pay(bob.address, PAID_ALONE);
   await follow();
   await stage.passTime(PROVED_DELAY_SECS);
   const recipient = asAddress((await stage.account()).address)!;
-  const way = { type: "withdraw", recipient, value: LEFT_ALONE } as const;
-  const left = await stage.execute([await payAlone(stage, watcher.ledger, alice.keys, way)]);
-  stage.check("a withdrawal by proof", "Executed", left[0]);
+  const { claim } = await alone.withdraw(recipient, LEFT_ALONE);
+  stage.check("owed to who left, since the window had no room", undefined, claim);
   stage.check("public balance of who left", money(LEFT_ALONE), money(await stage.token.balanceOf(recipient)));
   await follow();
 }
 
 async function reckoning(
   stage: Stage,
-  { alice, bob }: People,
+  { alice, bob }: Wallets,
   stolen: bigint,
   account: Account,
 ): Promise<void> {
-  const [a, b] = [await balanceOf(stage, alice.keys), await balanceOf(stage, bob.keys)];
+  await Promise.all([alice.sync(), bob.sync()]);
+  const [a, b] = [alice.balance().total, bob.balance().total];
   stage.check("Alice's notes", money(ALICE - PAID - PAID_ALONE - LEFT_ALONE), money(a));
   stage.check("Bob's notes", money(BOB + PAID + PAID_ALONE), money(b));
   const held = await stage.token.balanceOf(stage.home.pool);

@@ -1,9 +1,8 @@
 // What the demonstration of the stolen key plays on: a local stack whose pool is like one for money in all but its delays,
 // the chain's clock, the watcher with its refuter, and the checks collected. Development only.
 import { Contract, Wallet as Account } from "ethers";
-import { newSeed } from "../../../shared/client/index.ts";
+import type { Wallet } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { Home } from "../../../shared/protocol/statements.ts";
@@ -17,6 +16,7 @@ import { createWatcher, type Watcher } from "../../watch/watcher.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../stack/pool-transaction.ts";
 import { begin, Stage, WITHOUT_FEES, type Begun } from "../../stack/stage.ts";
 import type { Chapter, Story } from "../story.ts";
+import { openWalletAlone } from "../../stack/stack-wallet.ts";
 import { giveCoins } from "../../stand-ins/local-chain.ts";
 import { TestUsdc } from "../../stand-ins/usdc.ts";
 
@@ -66,9 +66,10 @@ export class StolenKeyStage extends Stage {
 
   // ---------------------------------------------------------------- people
 
-  person(): { readonly seed: Uint8Array; readonly keys: SpendingKey } {
-    const seed = newSeed();
-    return { seed, keys: SpendingKey.fromSeed(seed) };
+  async walletAlone(seed: Uint8Array): Promise<Wallet> {
+    const wallet = await openWalletAlone(this.entry, { seed, prover: await this.prover() });
+    this.parties.add({ stop: () => wallet.close() });
+    return wallet;
   }
 
   override account(): Promise<Account> {

@@ -5,10 +5,12 @@ import {
   type SpendInput,
   type SpendPlan,
 } from "../../../shared/client/statements/statements.ts";
+import type { Fees } from "../../../shared/client/statements/fees.ts";
 import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, type Note } from "../../../shared/notes/note.ts";
 import { SpendingKey, newSeed } from "../../../shared/notes/keys.ts";
 import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { compressProof } from "../../../shared/protocol/proof.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
 import { nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
@@ -22,8 +24,10 @@ import {
   type PoolRootUpdate,
   type PoolTransaction,
 } from "../../stack/pool-transaction.ts";
-import { deadlineOf, NO_FEES } from "./honest.ts";
 import type { StolenKeyStage as Stage } from "./stage.ts";
+
+const NO_FEES: Fees = { service: undefined, developer: undefined, total: 0n };
+const HOUR_SECS = 3_600;
 
 /** Points of the curve that satisfy no equation: the form is right, so only a pairing tells. */
 export const NO_PROOF = compressProof({
@@ -59,10 +63,18 @@ export class Thief {
     const note = { ...newNote(usdc, payment.value), leafIndex: 0 };
     const [root] = await this.#stage.ask<[bigint]>("currentRoot");
     const { statement } = prepareSpend({
-      ...{ home, keys: this.keys, asset: usdc, fees: NO_FEES, deadline: await deadlineOf(this.#stage) },
+      ...(await this.#terms()),
       ...{ root: mustField(root), inputs: [{ note, path }], payment },
     });
     return attested(home, this.#keyHash, unsigned(statement, NO_PROOF), [this.signer]);
+  }
+
+  /** With a true proof of what is under this root. */
+  async prove(plan: Pick<SpendPlan, "root" | "inputs" | "payment">): Promise<PoolTransaction> {
+    const { statement, witness } = prepareSpend({ ...(await this.#terms()), ...plan });
+    const proof = parseSnarkjsProof(await (await this.#stage.prover()).prove(statement, witness));
+    if (proof === undefined) throw new Error("the prover gave no proof");
+    return { ...unsigned(statement, encodeProof(proof)), attestations: "0x" };
   }
 
   /** Over the leaves of this one too: the queue is as it is, but in the tree the last leaf is a note of the thief's. */
@@ -87,5 +99,12 @@ export class Thief {
       root: message.newRoot,
       input: { note: { ...note, leafIndex }, path: tree.path(leafIndex, leaves.length) },
     };
+  }
+
+  /** The deadline by the chain's clock, which the demonstration puts forward. */
+  async #terms() {
+    const { home, usdc: asset } = this.#stage;
+    const deadline = (await this.#stage.now()) + HOUR_SECS;
+    return { home, keys: this.keys, asset, fees: NO_FEES, deadline };
   }
 }
