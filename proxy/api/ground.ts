@@ -5,6 +5,7 @@ import { loadKeyRing, loadPepper, loadSecret } from "../base/auth/secret-files.t
 import { readBridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { checkChain } from "./check-chain.ts";
 import { Pool } from "../base/chain/pool.ts";
+import { lackingTold } from "../base/chain/optional-methods.ts";
 import { createChain } from "../base/chain/provider.ts";
 import { createTokens } from "../base/chain/token.ts";
 import type { Config } from "./config.ts";
@@ -52,6 +53,7 @@ export async function openGround(config: Config, logger: Logger) {
   const chain = createChain(config.rpcUrl, BigInt(config.chainId), {
     signal: leaving.signal,
     onAsked: (method, outcome, secs) => metrics.rpc(method, outcome, secs),
+    onLacking: lackingTold(logger),
   });
   const pool = new Pool(chain, config.pool);
   const ourKeys = keyHashesOf(circuits);

@@ -3,7 +3,7 @@
  * transaction's own calldata, or from a trace when another contract made the call. Trusts the compiler's ABI.
  */
 import { Interface } from "ethers";
-import { ChainRefused } from "../../proxy/base/chain/json-rpc.ts";
+import { ChainBusy, ChainRefused, ChainUnreachable } from "../../proxy/base/chain/json-rpc.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
@@ -70,9 +70,11 @@ export async function handedTo(
   try {
     root = await node.trace(transaction.hash);
   } catch (error) {
-    if (error instanceof ChainRefused)
-      return `another contract called the pool, and the node does not trace (${error.message})`;
-    throw error;
+    const isNoAnswer = error instanceof ChainRefused || error instanceof ChainUnreachable;
+    if (!isNoAnswer || error instanceof ChainBusy) throw error;
+    // Some cut the connection where others refuse: who answers another question is there, and does not trace.
+    if (error instanceof ChainUnreachable) await node.chainId();
+    return `another contract called the pool, and the node does not trace (${error.message})`;
   }
   return decode(inputsTo(pool, root));
 }

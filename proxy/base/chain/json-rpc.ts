@@ -14,6 +14,9 @@ export class ChainUnreachable extends Error {
   }
 }
 
+/** It answers, and does not take this question now: nothing was decided, it is asked again. */
+export class ChainBusy extends ChainUnreachable {}
+
 /** The node answered, with an error. */
 export class ChainRefused extends Error {
   readonly code: number;
@@ -41,6 +44,8 @@ export interface JsonRpcOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** HTTP: too many requests; and what a balancer says whose nodes are away or late. */
+const BUSY = [429, 502, 503, 504];
 /** Logs of one whole block cannot be half as long: 60 million gas buy 7.5 MB of log data, twice that in hex. */
 const MAX_ANSWER_BYTES = 64 << 20;
 
@@ -66,8 +71,12 @@ export function createJsonRpc(
       const { status, text } = await ask(question, giveUp.signal);
       // Some nodes answer an error of the call with a 4xx and the JSON-RPC body all the same.
       reply = text.startsWith("{") ? JSON.parse(text) : undefined;
-      if (status !== 200 && errorOf(reply) === undefined) throw new Error(`HTTP ${String(status)}`);
+      if (status !== 200 && errorOf(reply) === undefined) {
+        const what = `HTTP ${String(status)}`;
+        throw BUSY.includes(status) ? new ChainBusy(`${method}: ${what}`) : new Error(what);
+      }
     } catch (cause) {
+      if (cause instanceof ChainBusy) throw cause;
       throw new ChainUnreachable(`${method} was not answered`, { cause });
     } finally {
       clearTimeout(timer);
@@ -157,7 +166,7 @@ function errorOf(reply: unknown): ChainRefused | ChainUnreachable | undefined {
   const { code, message, data } = Object(reply.error) as Readonly<Record<string, unknown>>;
   const text = typeof message === "string" ? message : "the node gave no reason";
   // -32005 and 429 mean "too many requests": nothing was decided, ask again.
-  if (code === -32005 || code === 429) return new ChainUnreachable(text);
+  if (code === -32005 || code === 429) return new ChainBusy(text);
   return new ChainRefused(typeof code === "number" ? code : 0, text, revertData(data));
 }
 

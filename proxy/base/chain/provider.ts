@@ -6,6 +6,7 @@
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { ChainUnreachable, ChainRefused, createJsonRpc, type JsonRpcOptions } from "./json-rpc.ts";
+import { createOptional, type OptionalOptions } from "./optional-methods.ts";
 
 export interface Header {
   readonly number: number;
@@ -59,11 +60,16 @@ export interface Receipt {
 
 export type Chain = ReturnType<typeof createChain>;
 
-/** JSON-RPC 2.0, section 5.1. */
-const METHOD_NOT_FOUND = -32601;
+export interface ChainOptions extends JsonRpcOptions, Omit<OptionalOptions, "isThere"> {}
 
-export function createChain(url: string, chainId: bigint, options: JsonRpcOptions = {}) {
+/** `eth_simulateV1` on a call that cannot be made as it is, such as one that needs more gas than a block has. */
+const isOfTheCall = (code: number): boolean => code <= -38_010 && code >= -38_099;
+/** Of a form of the question. What the question itself came to has other codes. */
+const isOfTheForm = (code: number): boolean => code === -32_602 || code === -32_600;
+
+export function createChain(url: string, chainId: bigint, options: ChainOptions = {}) {
   const send = createJsonRpc(url, options);
+  const optional = createOptional({ ...options, isThere: () => send("eth_blockNumber", []) });
 
   async function quantity(method: string, params: readonly unknown[]): Promise<bigint> {
     return readQuantity(await send(method, params), method);
@@ -75,14 +81,39 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
     return answer;
   }
 
+  async function headerAt(at: BlockTag | Bytes32): Promise<Header | undefined> {
+    const isHash = typeof at === "string" && at !== "latest";
+    return readHeader(await send(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [tag(at), false]));
+  }
+
+  const callAt = (request: CallRequest, at: unknown): Promise<string> =>
+    text("eth_call", [callObject(request), at]);
+
+  /** A refusal that is about the call and not about the form in which a block was named is the answer. */
+  async function callOnHash(request: CallRequest, blockHash: Bytes32): Promise<string> {
+    let refusal: ChainRefused | undefined;
+    const answer = await optional("EIP-1898", () =>
+      callAt(request, { blockHash }).catch((error: unknown) => {
+        if (!(error instanceof ChainRefused) || isOfTheForm(error.code)) throw error;
+        refusal = error;
+        return "";
+      }),
+    );
+    if (refusal !== undefined) throw refusal;
+    if (answer !== undefined) return answer;
+    const block = await headerAt(blockHash);
+    if (block === undefined) throw new ChainUnreachable("the node has no such block");
+    const said = await callAt(request, hex(block.number));
+    if ((await headerAt(block.number))?.hash !== blockHash)
+      throw new ChainUnreachable("the chain moved while it was read");
+    return said;
+  }
+
   return {
     chainId,
     /** False when the node serves another chain than the configured one. */
     isConfiguredChain: async () => (await quantity("eth_chainId", [])) === chainId,
-    async header(at: BlockTag | Bytes32) {
-      const isHash = typeof at === "string" && at !== "latest";
-      return readHeader(await send(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [tag(at), false]));
-    },
+    header: headerAt,
     /** Of one contract or several; `topics` as `eth_getLogs` has them: by position one, any of several, or any. */
     async logs(address: Address | readonly Address[], range: LogRange, topics?: Topics) {
       const where =
@@ -93,34 +124,36 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       if (!Array.isArray(answer)) throw new ChainUnreachable("eth_getLogs was answered with something else");
       return answer.map(readLog);
     },
-    /** With a hash (EIP-1898) several answers are surely of one block. */
+    /** With a hash several answers are surely of one block. */
     call: (request: CallRequest, at: BlockTag | Bytes32 = "latest") =>
-      text("eth_call", [callObject(request), blockParameter(at)]),
+      typeof at === "number" || at === "latest" ? callAt(request, tag(at)) : callOnHash(request, at),
     /**
      * This call on the newest block (`eth_simulateV1`). `reverted` when it would fail as a whole; undefined when the
      * node does not offer the method.
      */
-    async simulate(request: CallRequest): Promise<Simulation | "reverted" | undefined> {
-      let answer: unknown;
-      try {
+    simulate: (request: CallRequest): Promise<Simulation | "reverted" | undefined> =>
+      optional("eth_simulateV1", async () => {
         const block = { calls: [callObject(request)] };
-        answer = await send("eth_simulateV1", [{ blockStateCalls: [block] }, "latest"]);
-      } catch (error) {
-        if (error instanceof ChainRefused && error.code === METHOD_NOT_FOUND) return undefined;
-        throw error;
-      }
-      const { calls } = record(firstOf(answer));
-      const { status, logs, gasUsed } = record(firstOf(calls));
-      if (status !== "0x1") return "reverted";
-      if (!Array.isArray(logs)) throw new ChainUnreachable("a simulation has another form");
-      return { logs: logs.map(readLogData), gasUsed: isQuantity(gasUsed) ? BigInt(gasUsed) : undefined };
-    },
+        try {
+          return readSimulation(await send("eth_simulateV1", [{ blockStateCalls: [block] }, "latest"]));
+        } catch (error) {
+          if (error instanceof ChainRefused && isOfTheCall(error.code)) return "reverted";
+          throw error;
+        }
+      }),
     estimateGas: (request: CallRequest) => quantity("eth_estimateGas", [callObject(request)]),
     /** Transactions of `account` that are mined. */
     nonce: async (account: Address) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),
     balance: (account: Address) => quantity("eth_getBalance", [account, "latest"]),
     code: (account: Address) => text("eth_getCode", [account, "latest"]),
-    priorityFee: () => quantity("eth_maxPriorityFeePerGas", []),
+    /** Wei above the base fee. */
+    async priorityFee(): Promise<bigint> {
+      const told = await optional("eth_maxPriorityFeePerGas", () => quantity("eth_maxPriorityFeePerGas", []));
+      if (told !== undefined) return told;
+      const [price, head] = [await quantity("eth_gasPrice", []), await headerAt("latest")];
+      const above = price - (head?.baseFee ?? 0n);
+      return above > 0n ? above : 0n;
+    },
     /** Throws ChainRefused with the node's words. */
     async broadcast(raw: string) {
       await send("eth_sendRawTransaction", [raw]);
@@ -141,6 +174,14 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       };
     },
   };
+}
+
+function readSimulation(answer: unknown): Simulation | "reverted" {
+  const { calls } = record(firstOf(answer));
+  const { status, logs, gasUsed } = record(firstOf(calls));
+  if (status === "0x0") return "reverted";
+  if (status !== "0x1" || !Array.isArray(logs)) throw new ChainUnreachable("a simulation has another form");
+  return { logs: logs.map(readLogData), gasUsed: isQuantity(gasUsed) ? BigInt(gasUsed) : undefined };
 }
 
 function callObject({ from, to, data, gas }: CallRequest): Record<string, string> {
@@ -207,10 +248,6 @@ function isQuantity(value: unknown): value is string {
 
 function hex(value: number): string {
   return `0x${value.toString(16)}`;
-}
-
-function blockParameter(at: BlockTag | Bytes32): string | { readonly blockHash: Bytes32 } {
-  return typeof at === "number" || at === "latest" ? tag(at) : { blockHash: at };
 }
 
 function tag(at: BlockTag | Bytes32): string {

@@ -59,6 +59,7 @@ const RPC_METHODS = [
   "eth_call",
   "eth_chainId",
   "eth_estimateGas",
+  "eth_gasPrice",
   "eth_getBalance",
   "eth_getBlockByHash",
   "eth_getBlockByNumber",

@@ -65,6 +65,9 @@ const WORDS: Readonly<Partial<Record<RpcFault, string>>> = {
   underpriced: "replacement transaction underpriced",
 };
 
+/** How vendors refuse what their nodes lack, by public reports: one after the other. */
+const LACKING = [-32_601, -32_603, "HTTP 400", -32_004, -32_000, "HTTP 403", -32_600, -32_602] as const;
+
 interface Question {
   readonly id: number;
   readonly method: string;
@@ -107,6 +110,13 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     return found.arming;
   }
 
+  let lacked = 0;
+  function lack(answer: (text: string, status: number) => void, reply: (body: object) => void): void {
+    const code = LACKING[lacked++ % LACKING.length]!;
+    if (typeof code === "number") reply({ error: { code, message: "the method is not available" } });
+    else answer("<h1>not on this plan</h1>", Number(code.slice(5)));
+  }
+
   /** With Node's own client: `fetch` takes more of the processor, and most of a lane's work is this. */
   function ask(question: Question): Promise<string> {
     const body = JSON.stringify({ jsonrpc: "2.0", ...question });
@@ -126,8 +136,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     const answer = (text: string, status = 200): void => {
       response.writeHead(status, { "content-type": "application/json" }).end(text);
     };
-    const reply = (body: Readonly<Record<string, unknown>>): void =>
-      answer(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+    const reply = (body: object): void => answer(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
     const drop = (): void => void request.socket.destroy();
 
     if (trap.catches(method, "before")) {
@@ -160,7 +169,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
         reply({ result: null });
         return;
       case "cannot-simulate":
-        reply({ error: { code: -32601, message: "the method does not exist" } });
+        lack(answer, reply);
         return;
       case "nonce-too-low":
       case "nonce-too-high":

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ChainRefused, ChainUnreachable } from "../../../../proxy/base/chain/json-rpc.ts";
+import { ChainBusy, ChainRefused, ChainUnreachable } from "../../../../proxy/base/chain/json-rpc.ts";
 import { attester, NO_UPDATE, sealUpdate } from "../../../../scripts/stack/pool-transaction.ts";
 import { handedTo, poolInterface, type Handed } from "../../../../scripts/watch/calls.ts";
 import type { ChainNode, Frame } from "../../../../scripts/watch/node.ts";
@@ -28,13 +28,13 @@ function frame(type: string, to: Address, input: string, more: Partial<Frame> = 
   return { type, to, input, isReverted: false, calls: [], ...more };
 }
 
-/** A node of which only the trace is asked. */
-function tracing(trace: () => Frame): ChainNode {
+/** A node of which only the trace is asked, and whether it is there. */
+function tracing(trace: () => Frame, chainId: ChainNode["chainId"]): ChainNode {
   const never = (): never => {
     throw new Error("not asked in these tests");
   };
   return {
-    chainId: never,
+    chainId,
     header: never,
     logs: never,
     transaction: never,
@@ -44,9 +44,18 @@ function tracing(trace: () => Frame): ChainNode {
   };
 }
 
-function ask(to: Address | undefined, input: string, trace?: () => Frame): Promise<Handed[] | string> {
-  const never = (): never => assert.fail("no trace is needed");
-  return handedTo(POOL, { hash: HASH, blockHash: HASH, to, input }, tracing(trace ?? never));
+const isThere = async (): Promise<bigint> => 1n;
+const isAway = (): never => {
+  throw new ChainUnreachable("away");
+};
+
+function ask(
+  to: Address | undefined,
+  input: string,
+  trace: () => Frame = () => assert.fail("no trace is needed"),
+  chainId: ChainNode["chainId"] = isThere,
+): Promise<Handed[] | string> {
+  return handedTo(POOL, { hash: HASH, blockHash: HASH, to, input }, tracing(trace, chainId));
 }
 
 const deadlines = (handed: Handed[] | string): unknown =>
@@ -117,11 +126,12 @@ describe("scripts/watch/calls", () => {
     });
     assert.match(reasonOf(refused), /does not trace/);
     assert.match(reasonOf(await ask(POOL, execute(5n).slice(0, 200))), /does not decode/);
-    await assert.rejects(
-      ask(OTHER, "0x", () => {
-        throw new ChainUnreachable("unreachable");
-      }),
-      ChainUnreachable,
-    );
+    // Some nodes cut the connection where others refuse.
+    assert.match(reasonOf(await ask(OTHER, "0x", isAway)), /does not trace/);
+    await assert.rejects(ask(OTHER, "0x", isAway, isAway), ChainUnreachable);
+    const isBusy = (): never => {
+      throw new ChainBusy("too many requests");
+    };
+    await assert.rejects(ask(OTHER, "0x", isBusy), ChainBusy);
   });
 });
