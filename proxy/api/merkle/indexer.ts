@@ -1,15 +1,17 @@
 /**
  * Follows the pool's log into the store and the tree. The node is believed only as far as its answers fit
  * together: a block must name its parent, a leaf must be the next one, a root must be the root of the leaves
- * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it.
+ * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it. That a node
+ * has left out logs, as one of several behind a balancer does that lags, is noticed by what the pool itself holds.
  */
 import { yieldToEventLoop } from "../../base/event-loop.ts";
 import type { Logger } from "../../base/logging.ts";
-import type { Pool } from "../../base/chain/pool.ts";
-import type { Bytes32, Field } from "../../../shared/protocol/brands.ts";
-import { emptyNode } from "../../../shared/protocol/tree.ts";
+import { PoolAbsent, type Pool } from "../../base/chain/pool.ts";
+import { ZERO_BYTES32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { emptyNode, nextHead } from "../../../shared/protocol/tree.ts";
 import { createPassing } from "../../base/chain/passing.ts";
-import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
+import { ChainRefused, ChainUnreachable } from "../../base/chain/json-rpc.ts";
+import { mayHaveSaid } from "../../base/chain/bloom.ts";
 import type { Chain, Header, RawLog } from "../../base/chain/provider.ts";
 import {
   type ChainDataStore,
@@ -55,6 +57,23 @@ const FRESH_MS = 3_000;
 /** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
 const CAREFUL_BLOCKS = 64;
 const RANGE_BLOCKS = 2_000;
+/** What has to be asked again: logs were left out, now or when blocks that are stored were read. */
+class LogsMissing extends ChainUnreachable {}
+
+/** So often a block is asked for again of whose state the node knows nothing. */
+const UNKNOWN_PASSES = 50;
+
+/** What the pool has in its state: its queue, and the root of its tree. */
+interface Held {
+  readonly leafCount: number;
+  readonly head: Bytes32;
+  /** Undefined before there is a pool. */
+  readonly root: Field | undefined;
+}
+/** `refused`: the node does not know the block, or its state; undefined: nothing of the pool is in it, or nobody can tell. */
+type MaybeHeld = Held | "refused" | undefined;
+const NOTHING: Held = { leafCount: 0, head: ZERO_BYTES32, root: undefined };
+
 /** Some 700 kB. */
 const KEPT_AT_ONCE = 64;
 
@@ -71,9 +90,12 @@ export class Indexer {
   readonly #store: ChainDataStore;
   readonly #logger: Logger;
   readonly #options: IndexerOptions;
+  readonly #mayHold: (header: Header) => boolean;
   readonly tree = new CommitmentTree();
   readonly #listeners = new Set<(change: IndexChange) => void>();
   #syncedAt: number | undefined;
+  /** The block of which the node had no state, and how often it had none. */
+  #unknown: { readonly hash: Bytes32; readonly times: number } = { hash: ZERO_BYTES32, times: 0 };
   #fault: string | undefined;
   #rangeBlocks = RANGE_BLOCKS;
   readonly #passing: ReturnType<typeof createPassing>;
@@ -84,6 +106,7 @@ export class Indexer {
     this.#store = store;
     this.#logger = logger;
     this.#options = options;
+    this.#mayHold = mayHaveSaid(pool.address);
     this.#passing = createPassing(
       () => this.#pass(),
       options.pollIntervalMs,
@@ -167,6 +190,16 @@ export class Indexer {
   }
 
   async #pass(): Promise<void> {
+    if (this.#syncedAt === undefined) await this.#leaveGap();
+    try {
+      await this.#followToHead();
+    } catch (error) {
+      if (error instanceof LogsMissing) await this.#leaveGap();
+      throw error;
+    }
+  }
+
+  async #followToHead(): Promise<void> {
     const head = await this.#chain.header("latest");
     if (head === undefined) throw new ChainUnreachable("the node has no newest block");
     // Most passes find the block that they have or the one after it, and need ask no more about ours.
@@ -195,6 +228,10 @@ export class Indexer {
     }
     const ancestor = candidate?.number ?? this.#options.deploymentBlock - 1;
     this.#logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
+    await this.#rollbackTo(ancestor, tip);
+  }
+
+  async #rollbackTo(ancestor: number, tip: IndexedBlock): Promise<void> {
     const restored = await this.#store.rollbackTo(ancestor);
     this.tree.truncate(this.#store.leafCount());
     for (const index of restored) this.tree.replace(index, inTree(this.#store.leaf(index)!));
@@ -211,8 +248,22 @@ export class Indexer {
     const header = number === head.number ? head : await this.#chain.header(number);
     if (header === undefined) return false;
     if (tip?.number === number - 1 && header.parentHash !== tip.hash) return false;
-    await this.#take([header], await this.#pool.logs({ blockHash: header.hash }));
+    // By most headers nothing of the pool is in the block, and a block with nothing of it leaves the pool as it was.
+    const isToBeHeld = this.#mayHold(header);
+    const [logs, held] = await Promise.all([
+      this.#pool.logs({ blockHash: header.hash }),
+      isToBeHeld ? this.#heldAt(header.hash) : undefined,
+    ]);
+    if (held === "refused" && this.#isWorthWaiting(header.hash))
+      throw new ChainUnreachable("the node does not know yet what the pool holds");
+    await this.#take([header], logs, held);
     return true;
+  }
+
+  /** A node that lags will know; one that never does must not hold up the index: what it left out is missed at the next leaf. */
+  #isWorthWaiting(hash: Bytes32): boolean {
+    this.#unknown = { hash, times: this.#unknown.hash === hash ? this.#unknown.times + 1 : 1 };
+    return this.#unknown.times <= UNKNOWN_PASSES;
   }
 
   /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
@@ -229,7 +280,10 @@ export class Indexer {
   async #takeWhole(from: number, to: number): Promise<void> {
     const last = await this.#chain.header(to);
     if (last === undefined) throw new ChainUnreachable("the node lost a block");
-    const logs = await this.#pool.logs({ fromBlock: from, toBlock: to });
+    const [logs, held] = await Promise.all([
+      this.#pool.logs({ fromBlock: from, toBlock: to }),
+      this.#heldAt(last.hash),
+    ]);
     const headers: Header[] = [];
     for (const number of [...new Set(logs.map((log) => log.blockNumber))].sort((a, b) => a - b)) {
       const header = number === to ? last : await this.#chain.header(number);
@@ -240,10 +294,11 @@ export class Indexer {
     // Nothing may have moved while the range was read in several answers.
     if ((await this.#chain.header(to))?.hash !== last.hash)
       throw new ChainUnreachable("the chain moved while it was read");
-    await this.#take(headers, logs);
+    await this.#take(headers, logs, held);
   }
 
-  async #take(headers: readonly Header[], logs: readonly RawLog[]): Promise<void> {
+  /** `held` by the pool at the last of these blocks. */
+  async #take(headers: readonly Header[], logs: readonly RawLog[], held: MaybeHeld): Promise<void> {
     const hashes = new Map(headers.map(({ number, hash }) => [number, hash]));
     const events: LoggedEvent[] = [];
     const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
@@ -253,13 +308,14 @@ export class Indexer {
       if (hashes.get(log.blockNumber) !== log.blockHash)
         throw new ChainUnreachable("a log is of another block");
       for (const event of expand.take(log)) {
-        if (event.event.kind === "leaf" && event.event.index !== leafCount++) {
-          throw new ChainUnreachable("the node left out leaves of the pool");
-        }
+        if (event.event.kind === "leaf" && event.event.index !== leafCount++)
+          throw new LogsMissing("the node left out leaves of the pool");
         events.push(event);
       }
     }
     expand.done();
+    if (typeof held === "object" && !this.#isWhole(events, held))
+      throw new LogsMissing("the node left out what the pool said");
     const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
     await this.#store.append(blocks, events);
     const before = this.tree.leafCount;
@@ -267,6 +323,47 @@ export class Indexer {
     const tip = blocks.at(-1);
     if (tip !== undefined) this.#emit({ type: "advanced", tip });
     await this.#keep(placesBetween(before, this.tree.leafCount));
+  }
+
+  /** Where the node does not say, what is missing there is missed at the next leaf. */
+  async #heldAt(hash: Bytes32): Promise<MaybeHeld> {
+    try {
+      const [queue, { root }] = await Promise.all([this.#pool.queue(hash), this.#pool.currentRoot(hash)]);
+      return { ...queue, root };
+    } catch (error) {
+      if (error instanceof ChainRefused) return "refused";
+      // The first blocks may be older than the pool; and some nodes say so of a state that they do not have.
+      if (error instanceof PoolAbsent) return this.#store.currentRoot() === undefined ? NOTHING : undefined;
+      throw error;
+    }
+  }
+
+  /** Whether what is stored and these events are what the pool holds. */
+  #isWhole(events: readonly LoggedEvent[], held: Held): boolean {
+    const leaves = events.flatMap(({ event }) => (event.kind === "leaf" ? [event.commitment] : []));
+    const head = leaves.reduce(nextHead, this.#store.headAt(this.#store.leafCount()) ?? ZERO_BYTES32);
+    const roots = events.flatMap(({ event }) =>
+      event.kind === "root" || event.kind === "revoked" ? [event.root] : [],
+    );
+    const root = roots.at(-1) ?? this.#store.currentRoot()?.root;
+    const leafCount = this.tree.leafCount + leaves.length;
+    return leafCount === held.leafCount && head === held.head && (root ?? held.root) === held.root;
+  }
+
+  /**
+   * Goes back to before the last leaf and the last root that are stored, if the pool held more at the stored tip: between
+   * there and here is what was left out. Otherwise it was left out just now, and nothing of it is stored.
+   */
+  async #leaveGap(): Promise<void> {
+    const tip = this.#store.tip();
+    if (tip === undefined) return;
+    const held = await this.#heldAt(tip.hash);
+    if (typeof held !== "object" || this.#isWhole([], held)) return;
+    const leaf = this.#store.leaf(this.#store.leafCount() - 1);
+    const known = [leaf, this.#store.currentRoot()].flatMap((one) => (one === undefined ? [] : [one.block]));
+    const ancestor = (known.length === 0 ? this.#options.deploymentBlock : Math.min(...known)) - 1;
+    this.#logger.error({ from: tip.number, to: ancestor }, "logs of the pool are missing in the index");
+    await this.#rollbackTo(ancestor, tip);
   }
 
   #follow(event: ChainEvent): void {

@@ -88,6 +88,9 @@ export type Simulated = SimulatedCall | "reverted" | undefined;
 /** As Refutations.sol writes it. */
 export const PATH_CLOSED_FOR_EVER = 2 ** 40 - 1;
 
+/** Nothing stands at the pool's address: in that block it is not deployed yet, or the node does not know. */
+export class PoolAbsent extends ChainUnreachable {}
+
 export class Pool {
   readonly #chain: Chain;
   readonly address: Address;
@@ -113,12 +116,12 @@ export class Pool {
     this.memberGas = this.#byKind<bigint>("memberGas");
   }
 
-  async currentRoot(at?: BlockTag) {
+  async currentRoot(at?: BlockTag | Bytes32) {
     const [root, leafCount, sequence] = await this.#read("currentRoot", [], at);
     return { root: mustField(root as bigint), leafCount: Number(leafCount), sequence: Number(sequence) };
   }
 
-  async queue(at?: BlockTag) {
+  async queue(at?: BlockTag | Bytes32) {
     const [leafCount, head] = await this.#read("queue", [], at);
     return { leafCount: Number(leafCount), head: head as Bytes32 };
   }
@@ -236,11 +239,16 @@ export class Pool {
     return readReason(this.#abi, data);
   }
 
-  async #read(name: string, args: readonly unknown[], at: BlockTag = "latest"): Promise<readonly unknown[]> {
+  async #read(
+    name: string,
+    args: readonly unknown[],
+    at: BlockTag | Bytes32 = "latest",
+  ): Promise<readonly unknown[]> {
     const answer = await this.#chain.call(
       { to: this.address, data: this.#abi.encodeFunctionData(name, args) },
       at,
     );
+    if (answer === "0x") throw new PoolAbsent(`there is no pool to answer ${name}`);
     try {
       return [...(this.#abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
     } catch (cause) {

@@ -15,6 +15,8 @@ export interface Header {
   /** Unix seconds. */
   readonly timestamp: number;
   readonly baseFee: bigint;
+  /** Of everything that contracts said in it: 256 bytes, hex. Undefined where the node does not tell, or tells nothing. */
+  readonly bloom?: string | undefined;
 }
 
 /** What a contract said, without where. */
@@ -202,7 +204,15 @@ function readHeader(block: unknown): Header | undefined {
     parentHash: readHash(fields["parentHash"]),
     timestamp: Number(readQuantity(fields["timestamp"], "header")),
     baseFee: fields["baseFeePerGas"] === undefined ? 0n : readQuantity(fields["baseFeePerGas"], "header"),
+    bloom: readBloom(fields["logsBloom"], fields["gasUsed"]),
   };
+}
+
+/** Some chains fill it with zeros whatever was said: of a block in which anything happened that tells nothing. */
+function readBloom(bloom: unknown, gasUsed: unknown): string | undefined {
+  if (typeof bloom !== "string" || !/^0x[0-9a-fA-F]{512}$/.test(bloom)) return undefined;
+  const isUnused = isQuantity(gasUsed) && BigInt(gasUsed) === 0n;
+  return /[1-9a-fA-F]/.test(bloom.slice(2)) || isUnused ? bloom : undefined;
 }
 
 function readLogData(log: unknown): LogData {

@@ -8,6 +8,7 @@ import type { Chain } from "../../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { createMerkle } from "../../../../../proxy/api/merkle/merkle.service.ts";
 import { Indexer, type IndexChange } from "../../../../../proxy/api/merkle/indexer.ts";
+import type { ChainDataStore } from "../../../../../proxy/base/store/chain-data.ts";
 import { openChainDataStore } from "../../../../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase } from "../../../../../proxy/base/store/lmdb/database.ts";
 import { Money } from "../../../../support/money.ts";
@@ -118,6 +119,108 @@ describe("merkle/indexer on a real chain", function () {
       await rm(folder, { recursive: true, force: true });
     }
   });
+
+  /** An index of its own, of the same pool, through a node that is bent; the store is closed with the test. */
+  async function indexThrough(bend: Partial<Chain>, data: ChainDataStore): Promise<Indexer> {
+    const chain: Chain = { ...on.chain, ...bend };
+    const indexer = new Indexer(chain, new Pool(chain, on.pool.address), data, createLogger("silent"), {
+      ...{ deploymentBlock: 1, pollIntervalMs: 5 },
+    });
+    await indexer.start();
+    return indexer;
+  }
+  async function withStore(play: (data: ChainDataStore) => Promise<void>): Promise<void> {
+    const folder = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
+    const database = openDatabase(folder);
+    try {
+      await play(openChainDataStore(database));
+    } finally {
+      await database.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  const refused = (): never => {
+    throw new ChainRefused(-32_000, "missing trie node", "0x");
+  };
+  async function untilWhole(data: ChainDataStore): Promise<void> {
+    const head = (await on.chain.header("latest"))!;
+    await until("the tip to be the chain's", () => data.tip()?.number === head.number);
+    const queue = await on.pool.queue();
+    assert.deepEqual([data.leafCount(), data.headAt(data.leafCount())], [queue.leafCount, queue.head]);
+    assert.deepEqual(data.currentRoot(), on.data.currentRoot());
+    assert.equal(data.eventsAfter(undefined, 1_000).length, on.data.eventsAfter(undefined, 1_000).length);
+  }
+
+  it("stores no block of which a node left out logs, near its head and far below it, and asks again", () =>
+    withStore(async (data) => {
+      await confirmed();
+      await on.mine(100);
+      await confirmed();
+      const shown = new Set<number>();
+      const seen: number[] = [];
+      // As a replica that lags does: the first answer that has a block's logs has none of it.
+      const logs: Chain["logs"] = async (address, range) => {
+        const found = await on.chain.logs(address, range);
+        const told = found.filter(({ blockNumber }) => shown.has(blockNumber));
+        for (const { blockNumber } of found) shown.add(blockNumber);
+        return told;
+      };
+      const indexer = await indexThrough({ logs }, data);
+      indexer.onChange((change) => {
+        if (change.type === "reorg") seen.push(change.ancestor);
+      });
+      await untilWhole(data);
+      await indexer.stop();
+      assert.ok(shown.size >= 3, String(shown.size));
+      assert.deepEqual(seen, [], "nothing wrong was stored");
+    }));
+
+  for (const [what, call] of [
+    ["at its start", undefined],
+    ["at the next leaf, where the node has no state of the stored tip", refused],
+  ] as const)
+    it(`finds a gap that is stored ${what}, goes back to before it and reads on`, () =>
+      withStore(async (data) => {
+        await confirmed();
+        await on.mine(100);
+        // An older version, or a node without old states: nobody could tell.
+        const first = await indexThrough({ logs: async () => [], call: refused }, data);
+        const tip = (await on.chain.header("latest"))!.number - 64;
+        await until("the gap to be stored", () => (data.tip()?.number ?? 0) >= tip);
+        await first.stop();
+        assert.equal(data.leafCount(), 0);
+        let isPruned = call !== undefined;
+        const bend: Partial<Chain> = {
+          call: (request, at) => (isPruned && at !== "latest" ? refused() : on.chain.call(request, at)),
+        };
+        const indexer = await indexThrough(bend, data);
+        if (isPruned) await until("a first pass", () => indexer.state().tip !== undefined);
+        await confirmed();
+        isPruned = false;
+        await untilWhole(data);
+        await indexer.stop();
+      }));
+
+  it("takes no block of whose state its node knows nothing yet, as one behind a balancer may that lags", () =>
+    withStore(async (data) => {
+      await confirmed();
+      let isLagging = true;
+      let asked = 0;
+      const bend: Partial<Chain> = {
+        logs: (address, range) => (isLagging ? Promise.resolve([]) : on.chain.logs(address, range)),
+        call: (request, at) => {
+          asked += 1;
+          return isLagging && at !== "latest" ? refused() : on.chain.call(request, at);
+        },
+      };
+      const indexer = await indexThrough(bend, data);
+      const made = on.data.leaf(0)!.block;
+      await until("it to ask again and again", () => asked > 20);
+      assert.ok((data.tip()?.number ?? 0) < made);
+      isLagging = false;
+      await untilWhole(data);
+      await indexer.stop();
+    }));
 
   it("serves the rooted prefix, counts what waits, and refuses before it knows anything", async () => {
     const merkle = createMerkle(on.indexer, on.data);

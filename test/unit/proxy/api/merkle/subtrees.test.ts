@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { ChainRefused } from "../../../../../proxy/base/chain/json-rpc.ts";
 import type { Chain, RawLog } from "../../../../../proxy/base/chain/provider.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
 import { Indexer } from "../../../../../proxy/api/merkle/indexer.ts";
@@ -31,7 +32,7 @@ class Node {
     header: (at: number | "latest") => {
       const number = at === "latest" ? this.head : at;
       const known = number >= 0 && number <= this.head;
-      const header = { number, timestamp: number, baseFee: 0n };
+      const header = { number, timestamp: number, baseFee: 0n, bloom: `0x${"00".repeat(256)}` };
       return Promise.resolve(
         known ? { ...header, hash: hash(1_000 + number), parentHash: hash(999 + number) } : undefined,
       );
@@ -47,6 +48,8 @@ class Node {
           : blockHash === range.blockHash;
       return Promise.resolve(all.filter(isIn));
     },
+    // Of blocks as old as these it keeps no state.
+    queue: () => Promise.reject(new ChainRefused(-32_000, "missing trie node", "0x")),
   });
 }
 
