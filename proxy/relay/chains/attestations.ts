@@ -5,7 +5,8 @@
 import { fromHex } from "../../../shared/protocol/host/text.ts";
 import { parseAttestation } from "../../../shared/protocol/host/cctp.ts";
 import type { Logger } from "../../base/logging.ts";
-import { AttesterUnavailable, type AttesterClient, type AttesterMessage } from "./attester-client.ts";
+import { AnswerUnusable, AttesterUnavailable } from "./attester-client.ts";
+import type { AttesterClient, AttesterMessage } from "./attester-client.ts";
 import { fillsIn, readBurnMessage, type ParsedBurn } from "./burn-message.ts";
 import type { Burn } from "../fold/facts.ts";
 import { createPassing } from "../../base/chain/passing.ts";
@@ -54,6 +55,8 @@ export class Attestations {
   readonly #known = new Map<string, Known>();
   #restUntil = 0;
   #restMs = 0;
+  /** Of the last questions none was answered so that it could be used. */
+  #isSilent = false;
   readonly passing: ReturnType<typeof createPassing>;
 
   constructor(client: AttesterClient, logger: Logger, options: AttestationOptions) {
@@ -80,7 +83,7 @@ export class Attestations {
   }
 
   isAway(): boolean {
-    return this.#restMs > 0;
+    return this.#restMs > 0 || this.#isSilent;
   }
 
   /** Whoever is away is asked less and less often, and not for each burn again. */
@@ -100,8 +103,12 @@ export class Attestations {
     const burns = this.#options.wanted();
     this.#forget(burns);
     const due = byTransaction(burns).filter((ofOneTx) => ofOneTx.some((burn) => this.#isDue(burn)));
+    const answered: boolean[] = [];
     for (let from = 0; from < due.length; from += ASKED_AT_ONCE)
-      await Promise.all(due.slice(from, from + ASKED_AT_ONCE).map((burns) => this.#askFor(burns)));
+      answered.push(
+        ...(await Promise.all(due.slice(from, from + ASKED_AT_ONCE).map((burns) => this.#askFor(burns)))),
+      );
+    if (answered.length > 0) this.#isSilent = !answered.includes(true);
   }
 
   /** What is delivered, or was reorganised away, is asked for no more. */
@@ -124,9 +131,21 @@ export class Attestations {
     return expirationBlock !== 0n && head !== undefined && BigInt(head) + 1n >= expirationBlock;
   }
 
-  async #askFor(burns: readonly Burn[]): Promise<void> {
+  /** An answer that cannot be used is that transaction's matter, which a stranger may have made: the others go on. */
+  async #askFor(burns: readonly Burn[]): Promise<boolean> {
     const { sourceDomain, place } = burns[0]!;
-    const told = (await this.#client.messagesOf(sourceDomain, place.tx)) ?? [];
+    try {
+      await this.#take(burns, await this.#client.messagesOf(sourceDomain, place.tx));
+      return true;
+    } catch (error) {
+      if (!(error instanceof AnswerUnusable)) throw error;
+      this.#logger.warn({ tx: place.tx, reason: error.message }, "an answer of the attester is of no use");
+      for (const burn of burns) this.#learn(burn, this.#known.get(burn.id)?.attested ?? PENDING);
+      return false;
+    }
+  }
+
+  async #take(burns: readonly Burn[], told: readonly AttesterMessage[]): Promise<void> {
     const left = told.flatMap((one) => readable(one) ?? []);
     for (const burn of burns) {
       const at = left.findIndex(({ parsed }) => belongs(parsed, burn));
@@ -184,8 +203,7 @@ interface Readable {
   readonly parsed: ParsedBurn;
 }
 
-function readable({ message, attestation, status }: AttesterMessage): Readable | undefined {
-  if (status !== "complete" || attestation === "PENDING") return undefined;
+function readable({ message, attestation }: AttesterMessage): Readable | undefined {
   const parsed = readBurnMessage(message);
   if (parsed === undefined || parseAttestation(fromHex(attestation)) === undefined) return undefined;
   return { message, attestation, parsed };

@@ -94,16 +94,19 @@ export async function sendFromExchange(
   await postAction(perpvenue.api_url, await signAction(account, sendToEvm({ ...order, nonce: Date.now() })));
 }
 
-const messages = z.object({
-  messages: z.array(z.object({ message: z.string(), attestation: z.string(), status: z.string() })),
+const complete = z.object({
+  status: z.literal("complete"),
+  message: z.string(),
+  attestation: z.string(),
 });
+/** Of what is not complete yet there is nothing to use. */
+const messages = z.object({ messages: z.array(complete.or(z.unknown().transform(() => undefined))) });
 
 async function attested({ attester_url: url }: BridgesEntry, domain: number, hash: string) {
   const found = await poll(async () => {
     const response = await fetch(`${url}/v2/messages/${String(domain)}?transactionHash=${hash}`);
     if (response.status === 404) return undefined;
-    const [first] = messages.parse(await response.json()).messages;
-    return first?.status === "complete" ? first : undefined;
+    return messages.parse(await response.json()).messages[0];
   });
   if (found === undefined) throw new Error("the attester has not attested a burn");
   return found;

@@ -50,10 +50,15 @@ const TOKEN = [
   "function transfer(address to, uint256 value) returns (bool)",
 ];
 
+/** Empty where the API says null: of what is pending. */
+const told = z
+  .string()
+  .nullable()
+  .transform((text) => text ?? "");
 const messageShape = z.object({
-  message: z.string(),
+  message: told,
   attestation: z.string(),
-  eventNonce: z.string(),
+  eventNonce: told,
   status: z.enum(["pending_confirmations", "complete"]),
   delayReason: z.string().nullable(),
   cctpVersion: z.literal(2),

@@ -82,15 +82,21 @@ function messagesOf(entries: readonly Entry[], domain: number, query: URLSearchP
 }
 
 function shown(entry: Entry): object {
-  const { attested } = entry;
+  const { attested, delay_reason: delayReason } = entry;
+  // Of a pending one the public API says next to nothing.
+  if (attested === null)
+    return {
+      ...{ attestation: "PENDING", message: null, decodedMessage: null, eventNonce: null, cctpVersion: 2 },
+      ...{ status: "pending_confirmations", delayReason },
+    };
   return {
-    message: attested?.message ?? "0x",
+    message: attested.message,
     eventNonce: entry.nonce,
-    attestation: attested?.attestation ?? "PENDING",
-    decodedMessage: decoded(attested?.message ?? entry.emitted),
+    attestation: attested.attestation,
+    decodedMessage: decoded(attested.message),
     cctpVersion: 2,
-    status: attested === null ? "pending_confirmations" : "complete",
-    delayReason: entry.delay_reason,
+    status: "complete",
+    delayReason,
   };
 }
 

@@ -27,16 +27,13 @@ const BURNED = CCTP.getEvent("DepositForBurn")!.topicHash;
 
 const ANSWER_BYTES = 4 << 20;
 const PATIENCE_MS = 20_000;
-const answer = z.object({
-  messages: z.array(
-    z.object({
-      message: z.string(),
-      attestation: z.string(),
-      eventNonce: z.string(),
-      status: z.string(),
-    }),
-  ),
+/** Attested. Whatever else is in the list is not there yet: of a pending one the API says nulls. */
+const attestedMessage = z.object({
+  message: z.string(),
+  attestation: z.string(),
+  status: z.literal("complete"),
 });
+const answer = z.object({ messages: z.array(z.unknown()) });
 
 /** A chain where CCTP is. */
 export interface CctpPlace {
@@ -115,8 +112,9 @@ export class Attestations {
     if (data === undefined)
       throw new ClientError("UNEXPECTED_ANSWER", "attestations are not of the documented form");
     const deliveries: Delivery[] = [];
-    for (const one of data.messages) {
-      if (one.status !== "complete") {
+    for (const untrusted of data.messages) {
+      const one = attestedMessage.safeParse(untrusted).data;
+      if (one === undefined) {
         deliveries.push({ state: "pending", reason: "its burn is not final enough for the attester" });
         continue;
       }

@@ -23,7 +23,8 @@ function questionOf({ path }: Asked): AttesterQuestion {
 }
 
 interface Shown {
-  readonly messages: readonly { readonly message: string; readonly attestation: string }[];
+  /** Without a message while it is pending. */
+  readonly messages: readonly { readonly message: string | null; readonly attestation: string }[];
 }
 
 function lied(lie: AttesterLie, question: AttesterQuestion, { status, text }: Answer): Answer | undefined {
@@ -31,10 +32,12 @@ function lied(lie: AttesterLie, question: AttesterQuestion, { status, text }: An
   if (lie === "unknown") return { status: 404, text: '{"code":404,"message":"Message not found"}' };
   const { messages } = JSON.parse(text) as Shown;
   const changed = messages.map((one) => {
+    const { message } = one;
+    if (message === null) return one;
     if (lie === "pending")
-      return { ...one, message: "0x", attestation: "PENDING", status: "pending_confirmations" };
+      return { ...one, message: null, attestation: "PENDING", status: "pending_confirmations" };
     if (lie === "forged-signature") return { ...one, attestation: flipped(one.attestation) };
-    return { ...one, message: withMore(one.message) };
+    return { ...one, message: withMore(message) };
   });
   return { status, text: JSON.stringify({ messages: changed }) };
 }

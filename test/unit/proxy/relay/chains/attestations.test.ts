@@ -108,6 +108,31 @@ describe("relay attestations", () => {
     });
   const status = () => desk.of(burns[0]!)?.status;
 
+  /** As public clients of the API have met them. */
+  for (const [what, one] of [
+    [
+      "nulls",
+      { attestation: "PENDING", message: null, decodedMessage: null, status: "pending_confirmations" },
+    ],
+    ["empty bytes", pending],
+    ["nothing but its status", { status: "pending_confirmations" }],
+    [
+      "a status that nobody knows",
+      { ...pending, status: "insufficient_fee", delayReason: "insufficient_fee" },
+    ],
+    ["complete without an attestation", { ...complete(), attestation: null }],
+    ["no object", null],
+  ] as const)
+    it(`one that is told as ${what} is pending, and takes nothing from the one beside it`, async () => {
+      burns = [burnOf(1), { ...burnOf(1), id: "twin" }];
+      answer = () => told(one as object, complete());
+      await desk.passing.sync();
+      assert.deepEqual(
+        burns.map((burn) => desk.of(burn)!.status),
+        ["complete", "pending"],
+      );
+    });
+
   it("waits while it is pending, each time longer, and has it when it is complete", async () => {
     await desk.passing.sync();
     assert.equal(status(), "pending");
@@ -217,14 +242,53 @@ describe("relay attestations", () => {
     assert.equal(status(), "complete");
   });
 
-  it("takes no answer that is too long, of another form, or never comes", async () => {
-    for (const text of ["{", "[]", JSON.stringify({ messages: [{ message: 7 }] }), "x".repeat(30_000)]) {
-      answer = () => ({ status: 200, text });
-      await assert.rejects(desk.passing.sync(), AttesterUnavailable);
-      clock += 1e6;
+  for (const [what, bad] of [
+    ["no JSON", { status: 200, text: "{" }],
+    ["another form", { status: 200, text: "[]" }],
+    ["too long", { status: 200, text: "x".repeat(30_000) }],
+    ["refused by HTTP 400", { status: 400, text: "{}" }],
+    ["a redirect's status", { status: 304, text: "" }],
+  ] as const)
+    it(`an answer that is of no use (${what}) is that burn's matter; the others go on`, async () => {
+      burns = [burnOf(1), burnOf(2)];
+      answer = (path) => (path.includes(madeHash(101).slice(2)) ? bad : told(complete()));
+      await desk.passing.sync();
+      assert.deepEqual(
+        burns.map((burn) => desk.of(burn)!.status),
+        ["pending", "complete"],
+      );
+      assert.equal(desk.isAway(), false);
+      answer = () => told(complete());
+      clock = 1_000;
+      await desk.passing.sync();
+      assert.equal(status(), "complete");
+    });
+
+  it("one transaction with 65 burns of a unit, or with thousands, holds up nobody's money", async () => {
+    const client = createAttesterClient({ url });
+    for (const times of [65, 3_000]) {
+      const dust = { ...complete(), decodedMessage: { padding: "x".repeat(1_500) } };
+      answer = () => told(...Array.from({ length: times }, () => dust));
+      assert.equal((await client.messagesOf(6, madeHash(1))).length, times);
     }
+  });
+
+  it("an answer that never comes is of no use; where none comes at all the attester is away", async () => {
+    burns = [burnOf(1), burnOf(2)];
     server.removeAllListeners("request");
-    await assert.rejects(deskOf(100).passing.sync(), AttesterUnavailable);
+    server.on("request", ({ url: path }, response) => {
+      if (path!.includes(madeHash(102).slice(2))) response.end(told(complete()).text);
+    });
+    desk = deskOf(100);
+    await desk.passing.sync();
+    assert.deepEqual(
+      [...burns.map((burn) => desk.of(burn)!.status), desk.isAway()],
+      ["pending", "complete", false],
+    );
+    burns = [burnOf(1)];
+    clock = 60_000;
+    await desk.passing.sync();
+    assert.equal(desk.isAway(), true);
   });
 
   it("forgets what is delivered or was taken back", async () => {
