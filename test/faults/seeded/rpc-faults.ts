@@ -26,7 +26,9 @@ export const RPC_FAULTS = [
   "already-known",
   "underpriced",
 ] as const;
-export type RpcFault = (typeof RPC_FAULTS)[number];
+/** Of the node that the pool is read from: blocks are shown without what was said in them. */
+export const POOL_RPC_FAULTS = [...RPC_FAULTS, "omits-logs"] as const;
+export type RpcFault = (typeof POOL_RPC_FAULTS)[number];
 
 export interface Arming {
   readonly fault: RpcFault;
@@ -52,6 +54,7 @@ const METHODS_OF: Readonly<Partial<Record<RpcFault, readonly string[]>>> = {
   "null-receipt": ["eth_getTransactionReceipt"],
   "forgets-transaction": ["eth_getTransactionByHash"],
   "cannot-simulate": ["eth_simulateV1"],
+  "omits-logs": ["eth_getLogs"],
   "nonce-too-low": ["eth_sendRawTransaction"],
   "nonce-too-high": ["eth_sendRawTransaction"],
   "already-known": ["eth_sendRawTransaction"],
@@ -167,6 +170,9 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       case "null-receipt":
       case "forgets-transaction":
         reply({ result: null });
+        return;
+      case "omits-logs":
+        reply({ result: [] });
         return;
       case "cannot-simulate":
         lack(answer, reply);
