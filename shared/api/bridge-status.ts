@@ -95,6 +95,7 @@ export const direction = z.enum(["in", "out"]).meta({
   description: "Seen from the pool",
   "x-enumDescriptions": { in: "Money becomes a note", out: "A withdrawal leaves for the other side" },
 });
+export const MOST_DEPOSITS_SHOWN = 50;
 const bridgeTransaction = z.object({
   chain: z.string().describe("Name of the chain it is on"),
   chain_id: count
@@ -137,7 +138,9 @@ export const bridgeStatus = z
           leaf_index: count.nullable().describe("Leaf of its note; null until there is one"),
         }),
       )
-      .describe("Each time money came, oldest first"),
+      .describe(
+        `Each time money came, oldest first; of more than ${String(MOST_DEPOSITS_SHOWN)} the largest, as anybody can send grains`,
+      ),
     transactions: z.array(bridgeTransaction).describe("Those of all deposits, each once"),
     reason: z
       .object({ code: bridgeReason, text: z.string().describe("The same in words") })

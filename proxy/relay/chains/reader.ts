@@ -61,8 +61,13 @@ function ofToken(token: string, log: RawLog): BridgeEvent | undefined {
   if (log.topics[0] !== TRANSFER || log.topics.length !== 3) return undefined;
   const args = parse(log)?.args;
   if (args === undefined) return undefined;
-  const from = keyOf(String(args["from"]));
-  return { kind: "moved", token, from, to: keyOf(String(args["to"])), amount: args["value"] as bigint };
+  const [from, to, amount] = [
+    keyOf(String(args["from"])),
+    keyOf(String(args["to"])),
+    args["value"] as bigint,
+  ];
+  // Anybody may move nothing between any two addresses, at the price of gas.
+  return amount === 0n ? undefined : { kind: "moved", token, from, to, amount };
 }
 
 function ofExchange(log: RawLog): readonly BridgeEvent[] {

@@ -33,7 +33,7 @@ export function isOver(state: BridgeState): boolean {
 
 /** Money that came from outside, and not by a burn of one of the request's own addresses. */
 export function arrivalsFromOutside(facts: BridgeFacts) {
-  const own = new Set(vaultsOf(facts).flatMap(({ leavings }) => leavings.map(({ burn }) => burn)));
+  const own = ownBurns(vaultsOf(facts));
   return vaultsOf(facts).flatMap((vault) =>
     vault.arrivals
       .filter(({ brought }) => brought === undefined || !own.has(brought))
@@ -48,26 +48,28 @@ export function traceDeposits(
 ): readonly DepositTrace[] {
   const vaults = vaultsOf(facts);
   const burns = new Map(burnsOf(facts).map((burn) => [burn.id, burn]));
-  const own = new Set(vaults.flatMap(({ leavings }) => leavings.map(({ burn }) => burn)));
+  const own = ownBurns(vaults);
+  const leavings = new Map(vaults.flatMap((vault) => [...leavingsOf(vault)]));
+  const brought = broughtTo(vaults);
 
   const flows = arrivalsFromOutside(facts).map(({ vault, arrival }): DepositTrace => {
-    const brought = arrival.brought === undefined ? undefined : burns.get(arrival.brought);
+    const burn = arrival.brought === undefined ? undefined : burns.get(arrival.brought);
     const end = endOf(vault, arrival);
     const what = arrival.brought === undefined ? "deposit" : "delivery";
     return {
       ...end,
       amount: arrival.amount,
-      chain: brought?.place.chain ?? vault.chain,
-      since: (brought ?? arrival).place.at,
+      chain: burn?.place.chain ?? vault.chain,
+      since: (burn ?? arrival).place.at,
       transactions: [
-        ...(brought === undefined ? [] : [stepAt(brought.place, "burn")]),
+        ...(burn === undefined ? [] : [stepAt(burn.place, "burn")]),
         ...[stepAt(arrival.place, what), ...end.transactions],
       ],
     };
   });
   // Burned by others and not here yet: nobody believes how much it is.
   const announced = burnsOf(facts)
-    .filter((burn) => !own.has(burn.id) && !hasArrivedAt(vaults, burn))
+    .filter(({ id, to }) => !own.has(id) && !brought.has(`${String(to)} ${id}`))
     .map((burn): DepositTrace => ({
       ...{ state: "bridging", amount: undefined, chain: burn.place.chain, since: burn.place.at },
       ...{ leafIndex: undefined, at: undefined, inside: burn },
@@ -76,7 +78,7 @@ export function traceDeposits(
   return [...flows, ...announced].sort((one, other) => (one.since ?? 0) - (other.since ?? 0));
 
   function endOf(vault: VaultFacts, arrival: Arrival): End {
-    const leaving = leavingAfter(vault, arrival);
+    const leaving = leavings.get(arrival);
     if (leaving === undefined) {
       const state = standing(vault, arrival);
       return { state, leafIndex: undefined, at: { vault, arrival }, inside: undefined, transactions: [] };
@@ -105,11 +107,10 @@ export function traceDeposits(
       transactions: [],
     };
     if (burn === undefined) return onTheWay;
-    for (const vault of vaults) {
-      const arrival = vault.arrivals.find(({ brought }) => brought === burn.id);
-      if (arrival === undefined) continue;
-      const end = endOf(vault, arrival);
-      return { ...end, transactions: [stepAt(arrival.place, "delivery"), ...end.transactions] };
+    const found = brought.get(`${String(burn.to)} ${burn.id}`);
+    if (found !== undefined) {
+      const end = endOf(found.vault, found.arrival);
+      return { ...end, transactions: [stepAt(found.arrival.place, "delivery"), ...end.transactions] };
     }
     return vaults.some(({ chain }) => chain === burn.to) ? onTheWay : endAbroad(burn, onTheWay);
   }
@@ -143,17 +144,38 @@ const stepAt = ({ chain, tx: hash }: Spot, what: ProgressTransaction["what"]): P
   ...{ chain, hash, what },
 });
 
-/** What has brought its money to one of our places is the money there. */
-function hasArrivedAt(vaults: readonly VaultFacts[], { to, id }: Burn): boolean {
-  return vaults.some(({ chain, arrivals }) => chain === to && arrivals.some(({ brought }) => brought === id));
+/** Sent by the request's own addresses. */
+const ownBurns = (vaults: readonly VaultFacts[]): ReadonlySet<string | undefined> =>
+  new Set(vaults.flatMap(({ leavings }) => leavings.map(({ burn }) => burn)));
+
+/** By chain and burn: what has brought its money to one of our places is the money there. */
+function broughtTo(vaults: readonly VaultFacts[]) {
+  const found = new Map<string, { readonly vault: VaultFacts; readonly arrival: Arrival }>();
+  for (const vault of vaults)
+    for (const arrival of vault.arrivals)
+      if (arrival.brought !== undefined) found.set(`${vault.chain} ${arrival.brought}`, { vault, arrival });
+  return found;
 }
 
-function leavingAfter({ role, arrivals, leavings }: VaultFacts, arrival: Arrival): Leaving | undefined {
-  if (role !== "deposit") return leavings.find(({ place }) => isBefore(arrival.place, place));
-  // A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for.
-  const older = arrivals.filter(({ place }) => isBefore(place, arrival.place));
-  let missing = older.reduce((sum, { amount }) => sum + amount, arrival.amount);
-  return leavings.find(({ amount }) => (missing -= amount) <= 0n);
+/** With what each arrival has left. One walk over both: strangers can make as many arrivals as they like. */
+function leavingsOf({ role, arrivals, leavings }: VaultFacts): ReadonlyMap<Arrival, Leaving> {
+  const found = new Map<Arrival, Leaving>();
+  const waiting = [...leavings].reverse();
+  let [arrived, left] = [0n, 0n];
+  for (const arrival of [...arrivals].sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1))) {
+    arrived += arrival.amount;
+    for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+      // A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for.
+      const isOf = role === "deposit" ? left + next.amount >= arrived : isBefore(arrival.place, next.place);
+      if (isOf) {
+        found.set(arrival, next);
+        break;
+      }
+      left += next.amount;
+      waiting.pop();
+    }
+  }
+  return found;
 }
 
 export function isBefore(one: Spot, other: Spot): boolean {

@@ -3,7 +3,7 @@
  * anybody's help. A pure function, so that every proxy says the same of the same blocks; nothing in it comes from our
  * own record of having done something.
  */
-import type { BridgeReason } from "../../../shared/api/bridge-status.ts";
+import { MOST_DEPOSITS_SHOWN, type BridgeReason } from "../../../shared/api/bridge-status.ts";
 import { withoutHelp } from "../../base/bridge/unseen-status.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
@@ -41,7 +41,7 @@ export function progressFrom(record: BridgeRecord, seen: Seen, options: Progress
   const usual = nextOf(record, seen, shown, options, refundableAt);
   return {
     state,
-    deposits: flows.map(({ state: its, amount, chain, since, transactions, leafIndex }) => ({
+    deposits: largest(flows, shown).map(({ state: its, amount, chain, since, transactions, leafIndex }) => ({
       ...{ state: its, amount, chain, since, transactions, leafIndex },
     })),
     ...(facts === undefined ? NOTHING : sumsOf(record, facts)),
@@ -51,6 +51,16 @@ export function progressFrom(record: BridgeRecord, seen: Seen, options: Progress
     sign: state === "awaiting_signature" ? sign : undefined,
     ...reasonOf(shown, waits),
   };
+}
+
+/** Anybody can send a grain to any address, and again and again. The sums count all of them. */
+function largest(flows: readonly DepositTrace[], shown: DepositTrace | undefined): readonly DepositTrace[] {
+  if (flows.length <= MOST_DEPOSITS_SHOWN) return flows;
+  const amountOf = ({ amount, inside }: DepositTrace): bigint => amount ?? inside?.amount ?? 0n;
+  const others = flows.filter((flow) => flow !== shown);
+  others.sort((one, other) => (amountOf(one) < amountOf(other) ? 1 : -1));
+  const kept = new Set([shown, ...others.slice(0, MOST_DEPOSITS_SHOWN - 1)]);
+  return flows.filter((flow) => kept.has(flow));
 }
 
 type Sums = Pick<Progress, "received" | "credited" | "refunded">;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Arrival, Burn, Leaving, Spot, VaultFacts } from "../../../../../proxy/relay/fold/facts.ts";
 import { progressFrom, type Seen } from "../../../../../proxy/relay/fold/progress.ts";
 import type { Remark } from "../../../../../proxy/relay/requests.ts";
-import { BRIDGE_STATES } from "../../../../../shared/api/bridge-status.ts";
+import { BRIDGE_STATES, MOST_DEPOSITS_SHOWN } from "../../../../../shared/api/bridge-status.ts";
 import { TIMEOUT_SECS } from "../../../../../shared/protocol/host/forwarders.ts";
 import {
   arrivalOf,
@@ -392,6 +392,27 @@ describe("progress of a bridge request", () => {
       progress(IN, facts([home])).deposits.map(({ state }) => state),
       ["completed", "shielding"],
     );
+  });
+
+  it("grains of a stranger neither hide a deposit nor make what is told longer", () => {
+    const grains = Array.from({ length: 20_000 }, (_, i) => entry(8, 1n, { logIndex: i }));
+    const [own, more] = [entry(7, 200n), entry(9, 150n)];
+    const source = place("source", { balance: 20_350n, arrivals: [own, ...grains, more] });
+    const messages = Array.from({ length: 2_000 }, (_, i) => message(`grain ${String(i)}`));
+    const made = progress(IN, facts([source, place("home")], { messages }));
+    assert.equal(made.deposits.length, MOST_DEPOSITS_SHOWN);
+    assert.deepEqual(
+      made.deposits.flatMap(({ amount }) => ((amount ?? 0n) > 1n ? [amount] : [])),
+      [200n, 150n],
+    );
+    assert.deepEqual([made.received, made.state], [20_350n, made.deposits.at(-1)!.state]);
+
+    const deposit = place("deposit", {
+      arrivals: [own, ...grains, more],
+      leavings: [leaving(20, "burn", 200n, { burn: "m" })],
+    });
+    const after = progress(ALT, facts([deposit, place("home")], { messages: [message("m")] }));
+    assert.deepEqual([after.deposits.length, after.deposits[0]!.state], [MOST_DEPOSITS_SHOWN, "bridging"]);
   });
 
   it("says the same whatever order the facts come in", () => {
