@@ -8,8 +8,10 @@ import type { Book } from "./requests.ts";
 import { isOver } from "./fold/deposit-trace.ts";
 
 export interface ClosingParts {
-  readonly store: Pick<BridgeStore, "open" | "close">;
+  readonly store: Pick<BridgeStore, "open" | "endWatch" | "close">;
   readonly book: Pick<Book, "progressOf" | "isComplete">;
+  /** Of a developer who is disabled no address is watched that holds nothing. */
+  readonly isDisabled: (developerId: string) => Promise<boolean>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onFault: (error: unknown) => void;
@@ -33,16 +35,17 @@ export function startClosing({ everyMs = EVERY_MS, onFault, ...parts }: ClosingP
 
 /** How many were closed. Any proxy may do it: closing twice is closing once. */
 export async function closeUnused(
-  { store, book, now }: Pick<ClosingParts, "store" | "book" | "now">,
+  { store, book, isDisabled, now }: Pick<ClosingParts, "store" | "book" | "isDisabled" | "now">,
   isStopped: () => boolean = () => false,
 ): Promise<number> {
   let closed = 0;
   for await (const page of store.open()) {
     for (const record of page) {
       if (isStopped()) return closed;
-      const at = now();
-      if (record.watchUntil > at || !isIdle(book, record)) continue;
-      await store.close(record.id, at);
+      const isToEnd = record.watchUntil <= now() || (await isDisabled(record.owner.developerId));
+      if (!isToEnd || !isIdle(book, record)) continue;
+      await store.endWatch(record.id, now());
+      await store.close(record.id, now());
       closed++;
     }
   }

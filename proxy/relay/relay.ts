@@ -8,6 +8,7 @@ import { parseAltchainAddress } from "../../shared/altchain/token.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { decodeShieldedAddress } from "../../shared/notes/address.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
+import { Developers } from "../base/auth/developers.ts";
 import { loadSecret } from "../base/auth/secret-files.ts";
 import { createExchangeClient } from "../base/bridge/exchange.ts";
 import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
@@ -38,7 +39,7 @@ import { startTelling } from "./telling.ts";
 
 export interface RelayParts {
   readonly settings: BridgeSettings;
-  readonly stores: Pick<InstanceStores, "bridges" | "relay" | "feeRules">;
+  readonly stores: Pick<InstanceStores, "bridges" | "relay" | "feeRules" | "keys">;
   readonly addressPrefix: string;
   /** The pool's chain. */
   readonly chain: Chain;
@@ -107,8 +108,10 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
       ...{ desk, store: stores.relay, fence, recordOf: (id) => book.recordOf(id) },
       logger: logger.child({ part: "signatures" }),
     });
+  const developers = new Developers(stores.keys);
   const closing = startClosing({
     ...{ store: stores.bridges, book, now },
+    isDisabled: async (id) => (await developers.get(id))?.disabledAt !== undefined,
     onFault: (error) => logger.error({ err: error }, "bridge requests could not be looked through"),
   });
   const figures = createBridgeFigures({

@@ -1,5 +1,5 @@
 // `npm run operator -- bridges …`: the requests for bridge addresses that an instance keeps, and what an operator may do
-// to one: have the next step tried at once, or refuse to sweep it. Neither keeps its money from its owner: who is refused
+// to one: have the next step tried at once, refuse to sweep it, or end its watch. None of it keeps its money from its owner: who is refused
 // has the refund, which needs nobody's consent. What became of a request stands on the chains, so it is not in here.
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { asAddress } from "../../shared/protocol/host/text.ts";
@@ -14,7 +14,9 @@ export const BRIDGES_HELP = `  bridges list [DEVELOPER]                         
   bridges resend REQUEST                                  has its next step tried at once, with a new attestation where
                                                           one has expired
   bridges screen REQUEST refuse|allow                     refuse: it is not swept any more, which leaves the refund, and
-                                                          that needs nobody; allow: it is swept again`;
+                                                          that needs nobody; allow: it is swept again
+  bridges close REQUEST|DEVELOPER                         watches it, or all of a developer, no longer than money is on
+                                                          its way there; asking for its status takes it up again`;
 
 export const BRIDGES: Verbs = {
   list: { words: ["[DEVELOPER]"], run: list },
@@ -39,7 +41,18 @@ export const BRIDGES: Verbs = {
       };
     },
   },
+  close: { words: ["REQUEST|DEVELOPER"], run: close },
 };
+
+async function close({ stores: { bridges }, by }: Kept, name: string): Promise<Result> {
+  const ofDeveloper = await bridges.openOf(name, undefined);
+  const records = ofDeveloper.length > 0 ? ofDeveloper : [await find({ bridges }, name)];
+  for (const { id } of records) await bridges.endWatch(id, Date.now(), by);
+  return {
+    data: { closed: records.map(({ id }) => id) },
+    text: `${records.length} no longer watched once no money is on the way; the relay looks each hour`,
+  };
+}
 
 async function list({ stores: { bridges } }: Kept, developer?: string): Promise<Result> {
   const found: BridgeRecord[] = [];

@@ -56,6 +56,7 @@ export const BRIDGE_REASONS = [
   "VENUE_PAUSED",
   "VENUE_UNAVAILABLE",
   "CREDIT_REFUSED",
+  "NOT_WATCHED",
 ] as const;
 export const bridgeReason = z.enum(BRIDGE_REASONS).meta({
   id: "BridgeReason",
@@ -77,6 +78,8 @@ export const bridgeReason = z.enum(BRIDGE_REASONS).meta({
     ACCOUNT_UNKNOWN: "The exchange knows no such account. Open it, or wait for the refund",
     VENUE_PAUSED: "The other side is paused. Wait",
     VENUE_UNAVAILABLE: "The other side does not answer. Wait",
+    NOT_WATCHED:
+      "Closed, and no room to watch it again: nothing is looked at. Ask again. The money is not lost",
     CREDIT_REFUSED: "The exchange did not take the money into the account. `without_help` says what remains",
   },
 });

@@ -270,7 +270,7 @@ export const ENDPOINTS = {
     ...reading("/bridge/status", "Progress of a bridge request, by its id or one of its addresses"),
     query: bridgeQuery,
     responses: { 200: bridgeStatus },
-    codes: ["BRIDGE_UNKNOWN", "BRIDGES_FULL", "STORE_UNAVAILABLE"],
+    codes: ["BRIDGE_UNKNOWN", "STORE_UNAVAILABLE"],
     offCode: "FEATURE_DISABLED",
   },
   merkleRoot: {

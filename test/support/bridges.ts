@@ -57,7 +57,7 @@ export const BRIDGES_FILE = {
     },
   },
   attesterUrl: "http://127.0.0.1:1",
-  limits: { openPerUser: 5, openPerInstance: 50, watchDays: 30 },
+  limits: { openPerUser: 5, openPerDeveloper: 50, openPerInstance: 50, watchDays: 30 },
 };
 
 export const BRIDGE_HOME = {

@@ -58,6 +58,7 @@ const ANSWER_MS = 10_000;
 const LOOK_MS = 100;
 /** A relay that has said nothing for so long is told of: it does so every few seconds. */
 const SILENT_MS = 30_000;
+const WHOSE = { user: "yours", developer: "your developer", instance: "this instance" } as const;
 const NO_FEES: BridgeFees = { service: 0n, developer: 0n, isCapped: false };
 export interface Made {
   readonly isNew: boolean;
@@ -124,7 +125,8 @@ export class Bridges {
     { bridge_id, transaction }: Extract<BridgeDepositRequest, { bridge_id: string }>,
   ): Promise<BridgeStatus> {
     if (this.#parts.settings.altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
-    const record = await this.#find(owner, { id: bridge_id });
+    const named = await this.#find(owner, { id: bridge_id });
+    const { record } = this.#opened(await this.#watched(named));
     await this.#parts.relay.sign(record.id, transaction);
     switch (await this.#answerOf(record.id, transaction)) {
       case "sent":
@@ -149,7 +151,12 @@ export class Bridges {
     owner: Owner,
     named: { readonly id?: string | undefined; readonly address?: string | undefined },
   ): Promise<BridgeStatus> {
-    return this.statusOf(await this.#find(owner, named));
+    const record = await this.#find(owner, named);
+    const opening = await this.#watched(record);
+    if (opening.kind !== "full") return this.statusOf(opening.record);
+    const text = `nobody looks at its chains now, since as many addresses of ${WHOSE[opening.of]} as are allowed are watched`;
+    const next = { text: "ask again, or look at the chains yourself", by: null };
+    return { ...(await this.statusOf(record)), reason: { code: "NOT_WATCHED", text }, next };
   }
 
   /** As the relay told of it last. Its watch is prolonged by asking, of which the relay need not say anything. */
@@ -238,13 +245,11 @@ export class Bridges {
 
   #opened(opening: Opening): Exclude<Opening, { kind: "full" }> {
     if (opening.kind !== "full") return opening;
-    const whose = opening.of === "user" ? "of yours " : "";
-    throw new ApiError("BRIDGES_FULL", `as many bridge addresses ${whose}as are allowed are open`, {
-      retryAfterSecs: FULL_RETRY_SECS,
-    });
+    const text = `as many bridge addresses of ${WHOSE[opening.of]} as are allowed are open`;
+    throw new ApiError("BRIDGES_FULL", text, { retryAfterSecs: FULL_RETRY_SECS });
   }
 
-  /** Throws BRIDGE_UNKNOWN, also for a request of somebody else. Looking at it takes it up again. */
+  /** Throws BRIDGE_UNKNOWN, also for a request of somebody else. */
   async #find(
     owner: Owner,
     named: { readonly id?: string | undefined; readonly address?: string | undefined },
@@ -256,10 +261,13 @@ export class Bridges {
     const record = found.findLast((one) => maySee(owner, one));
     if (record === undefined)
       throw new ApiError("BRIDGE_UNKNOWN", "no bridge request of yours has this id or address");
-    if (record.closedAt === undefined) return record;
-    return this.#opened(
-      await this.#parts.store.takeUp(record.id, this.#watchUntil(), this.#parts.settings.limits),
-    ).record;
+    return record;
+  }
+
+  /** Looking at a request that is closed takes it up again. */
+  async #watched(record: BridgeRecord): Promise<Opening> {
+    if (record.closedAt === undefined) return { kind: "same", record };
+    return this.#parts.store.takeUp(record.id, this.#watchUntil(), this.#parts.settings.limits);
   }
 
   async #requireAccount(account: Address): Promise<void> {

@@ -100,6 +100,7 @@ const shape = z.strictObject({
   limits: z
     .strictObject({
       openPerUser: z.int().min(1).max(100_000).default(100),
+      openPerDeveloper: z.int().min(1).max(1_000_000).default(5_000),
       openPerInstance: z.int().min(1).max(1_000_000).default(10_000),
       watchDays: z.int().min(1).max(3_650).default(30),
     })

@@ -24,13 +24,15 @@ const MOST_AT_ONE_ADDRESS = 100;
 
 export interface BridgeLimits {
   readonly openPerUser: number;
+  /** Users are names that a developer gives: without this, one developer could take every address. */
+  readonly openPerDeveloper: number;
   readonly openPerInstance: number;
 }
 
 export type Opening =
   | { readonly kind: "new" | "same"; readonly record: BridgeRecord }
   /** As many as are allowed are open already. */
-  | { readonly kind: "full"; readonly of: "user" | "instance" };
+  | { readonly kind: "full"; readonly of: "user" | "developer" | "instance" };
 
 /** A promise of this store resolves when the change is durable, and not before. */
 export class BridgeStore {
@@ -140,6 +142,15 @@ export class BridgeStore {
     );
   }
 
+  /** Its watch was promised for longer: it ends as soon as no money is on its way. */
+  endWatch(id: string, at: number, by?: Author) {
+    return this.#change(
+      id,
+      (now) => (now.closedAt !== undefined || now.watchUntil <= at ? now : { ...now, watchUntil: at }),
+      noted("bridge.close", by),
+    );
+  }
+
   /** Asks whoever works on it to try the next step at once. */
   resend(id: string, at: number, by?: Author) {
     return this.#change(id, (now) => ({ ...now, resendAt: at }), noted("bridge.resend", by));
@@ -190,12 +201,14 @@ export class BridgeStore {
     const checks: Check[] = [
       ...step.checks,
       ["below", COUNTS, ofUser(owner), limits.openPerUser],
+      ["below", COUNTS, ofDeveloper(owner.developerId), limits.openPerDeveloper],
       ["below", COUNTS, ALL, limits.openPerInstance],
     ];
     const committed = await this.#engine.commit({ ...step, checks });
     if (committed.done) return "done";
     if (committed.failed < step.checks.length) return "again";
-    return { kind: "full", of: committed.failed === step.checks.length ? "user" : "instance" };
+    const full = (["user", "developer", "instance"] as const)[committed.failed - step.checks.length];
+    return { kind: "full", of: full ?? "instance" };
   }
 
   /** One atomic durable write over one record; `work` may be called again. What it leaves as it is is not written. */
@@ -224,8 +237,8 @@ export class BridgeStore {
 }
 
 function entryOf(note: Note, before: BridgeRecord, after: BridgeRecord): Carried {
-  const shown = ({ screening, resendAt }: BridgeRecord): Facts => ({
-    ...{ isRefused: screening?.isRefused ?? false, resendAt },
+  const shown = ({ screening, resendAt, watchUntil }: BridgeRecord): Facts => ({
+    ...{ isRefused: screening?.isRefused ?? false, resendAt, watchUntil },
   });
   const { id, owner } = after;
   return audited(note, {
@@ -247,8 +260,7 @@ function writesOfOpening(record: BridgeRecord): Write[] {
   const { id, owner, createdAt } = record;
   return [
     ...ordersOf(owner).map((order): Write => ["rank", order, createdAt, id]),
-    ["add", COUNTS, ofUser(owner), 1],
-    ["add", COUNTS, ALL, 1],
+    ...countsOf(owner).map((count): Write => ["add", COUNTS, count, 1]),
     ["announce", NEWS + id],
   ];
 }
@@ -257,8 +269,7 @@ function writesOfClosing(before: BridgeRecord, { id, owner, createdAt, closedAt 
   if (before.closedAt !== undefined || closedAt === undefined) return [];
   return [
     ...ordersOf(owner).map((order): Write => ["unrank", order, createdAt, id]),
-    ["add", COUNTS, ofUser(owner), -1],
-    ["add", COUNTS, ALL, -1],
+    ...countsOf(owner).map((count): Write => ["add", COUNTS, count, -1]),
   ];
 }
 
@@ -273,6 +284,7 @@ function termsKey({ owner, way, address }: BridgeRecord): string {
 }
 
 type Owner = BridgeRecord["owner"];
+const countsOf = (owner: Owner): string[] => [ofUser(owner), ofDeveloper(owner.developerId), ALL];
 const ordersOf = (owner: Owner): string[] => [OPEN, ofUser(owner), ofDeveloper(owner.developerId)];
 const ofUser = ({ developerId, sub }: Owner): string =>
   `bridges:of:${developerId}:${sub === undefined ? "" : hashed(sub)}`;

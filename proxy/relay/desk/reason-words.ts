@@ -2,7 +2,7 @@
 import type { BridgeReason } from "../../../shared/api/bridge-status.ts";
 import type { Wait } from "../requests.ts";
 
-export type Said = Exclude<BridgeReason, "AMOUNT_TOO_SMALL" | "CREDIT_REFUSED">;
+export type Said = Exclude<BridgeReason, "AMOUNT_TOO_SMALL" | "CREDIT_REFUSED" | "NOT_WATCHED">;
 
 const WORDS: Readonly<Record<Said, Omit<Wait, "code">>> = {
   SIGNATURE_AWAITED: {

@@ -38,7 +38,7 @@ describe("operator and openapi commands", () => {
 
   it("lists the bridge requests of the running proxy", async () => {
     const draft = bridgeDraft(1, {});
-    const limits = { openPerUser: 9, openPerInstance: 9 };
+    const limits = { openPerUser: 9, openPerDeveloper: 9, openPerInstance: 9 };
     await embeddedStores(edge.database).bridges.make(draft, limits);
     const listed = await operator("--json", "bridges", "list", "d");
     assert.equal(listed.code, 0, listed.err);

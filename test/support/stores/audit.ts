@@ -96,7 +96,7 @@ export function auditStoreSuite(stores: () => [InstanceStores, InstanceStores]):
     );
     await removeRule(one.feeRules, "shop", USDC, "swap", OLGA);
     const draft = bridgeDraft(1, {});
-    await one.bridges.make(draft, { openPerUser: 9, openPerInstance: 9 });
+    await one.bridges.make(draft, { openPerUser: 9, openPerDeveloper: 9, openPerInstance: 9 });
     await one.bridges.screen(draft.id, true, 5, OLGA);
     await one.bridges.resend(draft.id, 6, OLGA);
     const entries = await all();

@@ -5,7 +5,7 @@ import type { BridgeStore, Opening } from "../../../proxy/base/store/bridges.ts"
 import { bridgeDraft, DAY_MS } from "../bridges.ts";
 import { until } from "../until.ts";
 
-const LIMITS = { openPerUser: 3, openPerInstance: 1_000 };
+const LIMITS = { openPerUser: 3, openPerDeveloper: 1_000, openPerInstance: 1_000 };
 
 export function bridgeStoreSuite(fresh: () => readonly [BridgeStore, BridgeStore]): void {
   let one: BridgeStore;
@@ -82,14 +82,17 @@ export function bridgeStoreSuite(fresh: () => readonly [BridgeStore, BridgeStore
     const refused = answers.filter(({ kind }) => kind === "full");
     assert.deepEqual(refused, Array(9).fill({ kind: "full", of: "user" }));
     assert.equal((await openIds(one)).length, 3);
-    const small = { openPerUser: 100, openPerInstance: 3 };
+    const small = { openPerUser: 100, openPerDeveloper: 100, openPerInstance: 3 };
     const another = bridgeDraft(50, { sub: "another" });
+    // Its users are names that a developer gives.
+    const share = { ...small, openPerDeveloper: 3, openPerInstance: 100 };
+    assert.deepEqual(await other.make(another, share), { kind: "full", of: "developer" });
     assert.deepEqual(await other.make(another, small), { kind: "full", of: "instance" });
     assert.equal(await one.get(another.id), undefined);
   });
 
   it("closes what is past its time and makes room, and takes it up again only where there is room", async () => {
-    const limits = { openPerUser: 1, openPerInstance: 1_000 };
+    const limits = { openPerUser: 1, openPerDeveloper: 1_000, openPerInstance: 1_000 };
     const first = bridgeDraft(1, {});
     const second = bridgeDraft(2, {});
     await one.make(first, limits);

@@ -53,7 +53,7 @@ export async function onStage<T>(mostOpen: number, measure: (stage: Stage) => Pr
   /** The file of the bridges, with room for all that are to be open. */
   async function changed(told: string, name: string, change: (file: SettingsFile) => void): Promise<string> {
     const bridges = JSON.parse(await readFile(told, "utf8")) as SettingsFile;
-    bridges.limits = { openPerUser: mostOpen, openPerInstance: mostOpen };
+    bridges.limits = { openPerUser: mostOpen, openPerDeveloper: mostOpen, openPerInstance: mostOpen };
     change(bridges);
     const file = path.join(folder, name);
     await writeFile(file, JSON.stringify(bridges));

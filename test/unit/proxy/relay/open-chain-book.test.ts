@@ -38,7 +38,7 @@ describe("relay out of the settings", () => {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-book-"));
     const database = openDatabase(folder);
     const store = embeddedStores(database).bridges;
-    const limits = { openPerUser: 10, openPerInstance: 10 };
+    const limits = { openPerUser: 10, openPerDeveloper: 10, openPerInstance: 10 };
     const [before, later] = [bridgeDraft(1, {}), bridgeDraft(2, {})];
     await store.make(before, limits);
     const { book, stop } = await openBook({

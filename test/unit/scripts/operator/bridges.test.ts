@@ -8,6 +8,7 @@ import type { Database } from "../../../../proxy/base/store/lmdb/database.ts";
 import { bridgeDraft } from "../../../support/bridges.ts";
 import { temporaryDatabase } from "../../../support/fees.ts";
 
+const LIMITS = { openPerUser: 9, openPerDeveloper: 9, openPerInstance: 9 };
 const BY = { kind: "operator", name: "olga" } as const;
 
 describe("operator bridges", () => {
@@ -17,8 +18,7 @@ describe("operator bridges", () => {
   beforeEach(async () => {
     database = temporaryDatabase();
     stores = embeddedStores(database);
-    const limits = { openPerUser: 9, openPerInstance: 9 };
-    for (const draft of [way, out]) await stores.bridges.make(draft, limits);
+    for (const draft of [way, out]) await stores.bridges.make(draft, LIMITS);
   });
   afterEach(() => database.close());
 
@@ -62,12 +62,28 @@ describe("operator bridges", () => {
     assert.equal((await stores.bridges.get(way.id))?.resendAt, undefined);
   });
 
+  it("ends the watch of one, and of all of a developer", async () => {
+    const isEnded = async ({ id }: typeof way): Promise<boolean> =>
+      ((await stores.bridges.get(id))?.watchUntil ?? Infinity) <= Date.now();
+    for (const draft of [way, out]) await stores.bridges.takeUp(draft.id, Date.now() + 1e9, LIMITS);
+    await run("close", way.id);
+    assert.deepEqual([await isEnded(way), await isEnded(out)], [true, false]);
+    await run("close", "d");
+    assert.equal(await isEnded(out), true);
+    assert.equal(
+      (await stores.bridges.get(out.id))?.closedAt,
+      undefined,
+      "the relay closes it, once it is empty",
+    );
+  });
+
   it("refuses words that make no sense", async () => {
     for (const words of [
       ["inspect", "0190a0a0-0000-7000-8000-00000000dead"],
       ["screen", way.id],
       ["screen", way.id, "maybe"],
       ["resend"],
+      ["close", "nobody"],
       ["sweep", way.id],
     ])
       await assert.rejects(run(...words), UsageError, words.join(" "));

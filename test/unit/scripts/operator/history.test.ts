@@ -77,8 +77,8 @@ describe("operator audit, usage and tickets ended", function () {
       addressPrefix: "clo",
       assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
     });
-    const draft = bridgeDraft(3, {});
-    await stores.bridges.make(draft, { openPerUser: 9, openPerInstance: 9 });
+    const draft = { ...bridgeDraft(3, {}), watchUntil: Date.now() + 1e9 };
+    await stores.bridges.make(draft, { openPerUser: 9, openPerDeveloper: 9, openPerInstance: 9 });
     const app = ["--issuer", "https://login.example", "--audience", "pay", "--perm", "read"];
     const at = ["--jwks", "https://login.example/jwks", "--jwks-host", "login.example"];
     const pepper = ["--pepper", join(folder, "pepper")];
@@ -99,6 +99,7 @@ describe("operator audit, usage and tickets ended", function () {
       ["developers enable", () => olga("developers", "enable", "shop")],
       ["bridges screen", () => olga("bridges", "screen", draft.id, "refuse")],
       ["bridges resend", () => olga("bridges", "resend", draft.id)],
+      ["bridges close", () => olga("bridges", "close", draft.id)],
     ];
     const changing = Object.entries(VERBS).flatMap(([command, verbs]) =>
       Object.keys(verbs).flatMap((verb) => (READING.has(verb) ? [] : `${command} ${verb}`)),
@@ -121,7 +122,7 @@ describe("operator audit, usage and tickets ended", function () {
         "fee.set",
         "fee.remove",
       ],
-      ...["developer.disable", "developer.enable", "bridge.screen", "bridge.resend"],
+      ...["developer.disable", "developer.enable", "bridge.screen", "bridge.resend", "bridge.close"],
     ]);
     for (const { by } of entries) assert.deepEqual(by, { kind: "operator", name: "olga" });
     assert.equal((await log("--developer", "shop")).length, 13);

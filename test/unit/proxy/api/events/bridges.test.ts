@@ -24,7 +24,7 @@ import { startRelayDesk } from "../../../../support/relay-desk.ts";
 import { StreamReader } from "../../../../support/stream-reader.ts";
 import { until } from "../../../../support/until.ts";
 
-const LIMITS = { openPerUser: 10, openPerInstance: 100 };
+const LIMITS = { openPerUser: 10, openPerDeveloper: 100, openPerInstance: 100 };
 const NOW = 2_000_000_000_000;
 
 const arrived = (confirmations: number, leavings: readonly Leaving[] = []): BridgeFacts =>

@@ -23,7 +23,7 @@ describe("settings of the bridges", () => {
   it("reads a whole file, with its defaults", () => {
     const read = bridgeSettings({ limits: undefined });
     assert.deepEqual(read.limits, {
-      ...{ openPerUser: 100, openPerInstance: 10_000, watchDays: 30 },
+      ...{ openPerUser: 100, openPerDeveloper: 5_000, openPerInstance: 10_000, watchDays: 30 },
     });
     assert.deepEqual([read.homeChainId, read.assets[0]?.minimum], [31_337, 1_000_000n]);
     assert.equal(read.chains[1]?.exit, undefined);
