@@ -54,7 +54,6 @@ export function readConfig(environment: Environment) {
       maxInFlight: integer("CLOISTER_CALLS_IN_FLIGHT", 1, 16),
       maxBatch: integer("CLOISTER_MEMBERS_PER_CALL", 1, 64),
     }),
-    /** Tickets that may wait before QUEUE_FULL. */
     maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
     /** How long what is only looked at is kept. */
     retention: Object.freeze({

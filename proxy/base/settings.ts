@@ -58,7 +58,10 @@ const SETTINGS = {
   CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
   CLOISTER_CALLS_IN_FLIGHT: ["4", "calls of the gas wallet that are sent and in no block, at most"],
   CLOISTER_MEMBERS_PER_CALL: ["64", "payments that one call carries, at most"],
-  CLOISTER_MAX_WAITING: ["2000", "tickets that may wait before QUEUE_FULL; each costs about 1 kB of memory"],
+  CLOISTER_MAX_WAITING: [
+    "4000",
+    "tickets that may wait before QUEUE_FULL, half of them of one developer; each costs about 1 kB of memory",
+  ],
   CLOISTER_ENDED_TICKETS_DAYS: [
     "90",
     "days for which tickets that are over are kept and listed; 0: for a day, which repeats of their requests need",

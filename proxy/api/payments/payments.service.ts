@@ -18,7 +18,7 @@ import { toTransaction, type Transaction } from "./transaction.ts";
 
 export interface QueueParts {
   readonly store: Pick<TicketStore, "accept">;
-  /** Tickets that are neither executed nor over; beyond it QUEUE_FULL. */
+  /** Tickets that are neither executed nor over; beyond it, and for one developer beyond half of it, QUEUE_FULL. */
   readonly maxWaiting: number;
   /** Called with each that is accepted here. */
   readonly onAccepted?: (ticket: TicketRecord) => void;
@@ -128,6 +128,10 @@ export async function enqueue(
     case "reserved":
       throw pending();
     case "full":
-      throw new ApiError("QUEUE_FULL", "too many transactions wait to be sent", { retryAfterSecs: 15 });
+      throw new ApiError(
+        "QUEUE_FULL",
+        `too many transactions${accepted.of === "developer" ? " of this developer" : ""} wait to be sent`,
+        { retryAfterSecs: 15 },
+      );
   }
 }

@@ -53,7 +53,8 @@ export type Acceptance =
   | { readonly kind: "same"; readonly ticket: TicketRecord }
   /** A nullifier (or this statement) is reserved by another ticket. */
   | { readonly kind: "reserved" }
-  | { readonly kind: "full" };
+  /** So many of one developer, or of all, wait already. */
+  | { readonly kind: "full"; readonly of: "developer" | "instance" };
 /** What the sequencer writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
 export type TicketWrites = ReturnType<TicketStore["underLease"]>;
 
@@ -75,7 +76,7 @@ export class TicketStore {
   /**
    * One atomic durable write: place in the order, ticket, and reservations of its nullifiers and statement.
    * A statement whose earlier ticket failed or expired gets a new one. Refuses with `full` when
-   * `maxOpen` tickets are neither confirmed nor over. An executed one is in nobody's way: neither `full` nor
+   * `maxOpen` tickets are neither confirmed nor over, or half of as many are of its developer. An executed one is in nobody's way: neither `full` nor
    * another's reservation refuses it, which stays the other's.
    */
   async accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance> {
@@ -88,12 +89,16 @@ export class TicketStore {
       const checks: Check[] = [["is", STATEMENTS, draft.statement, earlier]];
       if (isUnderWay(ticket.status)) {
         for (const nullifier of draft.nullifiers) checks.push(["is", RESERVED, String(nullifier), undefined]);
+        checks.push(["below", COUNTS, waitingOf(draft.owner), Math.ceil(maxOpen / 2)]);
         checks.push(["below", COUNTS, WAITING, maxOpen]);
       }
       const committed = await this.#engine.commit({ checks, writes, number: [COUNTS, "sequence"] });
       if (committed.done) return { kind: "accepted", ticket: { ...ticket, sequence: committed.number ?? 0 } };
       const { failed, found } = committed;
-      if (failed > 0) return { kind: failed === checks.length - 1 ? "full" : "reserved" };
+      if (failed > 0) {
+        const full = (["developer", "instance"] as const)[failed - (checks.length - 2)];
+        return full === undefined ? { kind: "reserved" } : { kind: "full", of: full };
+      }
       const known = found === undefined ? undefined : await this.get(found);
       if (known === undefined) {
         // Removed since it was read, and its statement with it; what stays without its ticket is damage.
@@ -314,7 +319,7 @@ function writesOfAcceptance(ticket: UnplacedTicket, text: string): Write[] {
     ...nullifiers.map((nullifier): Write => ["put-new", RESERVED, String(nullifier), statement]),
     ...ordersOf(owner).map((order): Write => ["rank", order, "number", id]),
     ...(isNew ? ([["rank", QUEUED, "number", id]] as const) : []),
-    ...(isNew ? ([["add", COUNTS, WAITING, 1]] as const) : []),
+    ...(isNew ? waits(owner, 1) : []),
     ["announce", id],
   ];
 }
@@ -331,7 +336,7 @@ function writesOfChange(
   if (isOver(before.status)) writes.push(...placesOf("unrank", before));
   if (isOver(status)) writes.push(...placesOf("rank", ticket));
   const more = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
-  if (more !== 0) writes.push(["add", COUNTS, WAITING, more]);
+  if (more !== 0) writes.push(...waits(owner, more));
   if (isOver(status) && !isOver(before.status)) {
     for (const order of ordersOf(owner)) writes.push(["unrank", order, sequence, id]);
     // The notes of one that ended without effect are free again; those of a final one are spent on the chain.
@@ -355,6 +360,12 @@ function changed(before: TicketRecord, { status, attestations }: TicketChange, a
     ...(attestations === undefined ? {} : { transaction: { ...before.transaction, attestations } }),
   };
 }
+
+const waitingOf = ({ developerId }: TicketOwner): string => `waiting:${developerId}`;
+const waits = (owner: TicketOwner, by: number): Write[] => [
+  ["add", COUNTS, WAITING, by],
+  ["add", COUNTS, waitingOf(owner), by],
+];
 
 /** Orders of the tickets that are not over; by user, too, because one developer's may be most of a queue. */
 const ordersOf = (owner: TicketOwner): string[] => [OPEN, ofUser(owner), ofDeveloper(owner.developerId)];

@@ -207,10 +207,16 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     await one.tickets.accept(ticketDraft(1, [5]), 1);
     assert.equal((await other.tickets.accept(ticketDraft(1, [5]), 1)).kind, "same");
     assert.equal((await other.tickets.accept(ticketDraft(1, [5], "other"), 1)).kind, "reserved");
-    assert.equal((await other.tickets.accept(ticketDraft(2, [6]), 1)).kind, "full");
+    const another = { ...ticketDraft(3, [8]), owner: { developerId: "e", sub: "user" } };
+    const full = { kind: "full" } as const;
+    assert.deepEqual(await other.tickets.accept(another, 1), { ...full, of: "instance" });
+    // One developer cannot fill it, whatever users it names.
+    const more = ticketDraft(2, [6], "more");
+    assert.deepEqual(await other.tickets.accept(more, 2), { ...full, of: "developer" });
+    assert.equal((await other.tickets.accept(another, 2)).kind, "accepted");
     assert.equal(await one.tickets.reservedBy(mustField(6n)), undefined);
     await writes.change([{ id: "id-1", status: { state: "confirmed", outcome: OUTCOME } }], 2_000);
-    assert.equal((await other.tickets.accept(ticketDraft(2, [6]), 1)).kind, "accepted");
+    assert.equal((await other.tickets.accept(more, 2)).kind, "accepted");
   });
 
   it("frees the notes of a failed ticket and lets its statement be tried again", async () => {

@@ -75,7 +75,9 @@ describe("base/store/tickets (LMDB)", () => {
 
   it("counts those before one in a long queue with gaps", async () => {
     const count = 2_600;
-    const drafts = Array.from({ length: count }, (_, i) => store.accept(ticketDraft(i + 1, [i + 1]), count));
+    const drafts = Array.from({ length: count }, (_, i) =>
+      store.accept(ticketDraft(i + 1, [i + 1]), 2 * count),
+    );
     await Promise.all(drafts);
     const writes = await leased({ tickets: store, lease });
     const gone = Array.from({ length: count }, (_, i) => i + 1).filter(
