@@ -18,6 +18,7 @@ import { createGasWallet } from "../base/chain/gas-wallet.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { openChainDataStore } from "../base/store/lmdb/chain-data.ts";
 import { openDatabase } from "../base/store/lmdb/database.ts";
+import { holdFolder } from "../base/store/lmdb/folder-holder.ts";
 import { claimInstance } from "../base/store/lmdb/instance-record.ts";
 import { openRebuildStore } from "../base/store/lmdb/rebuild.ts";
 
@@ -60,6 +61,11 @@ export async function openGround(config: Config, logger: Logger) {
   await checkChain(config, chain, pool, ourKeys, logger);
 
   const database = openDatabase(config.dataDir);
+  const folder = await holdFolder(database, config.dataDir, (error) => {
+    // As a crash: nothing is written after it, and what was accepted is the other's.
+    logger.fatal({ err: error }, "this proxy was held still, and another has taken its data folder");
+    process.exit(error.exitCode);
+  });
   await claimInstance(database, config);
   await adoptRebuiltIndex(openRebuildStore(database), config, logger);
   const data = openChainDataStore(database);
@@ -73,7 +79,7 @@ export async function openGround(config: Config, logger: Logger) {
   });
   return {
     ...{ config, logger, now, metrics, keyRing, pepper, circuits, ourKeys, wallet, bridgeSettings },
-    ...{ chain, pool, tokens: createTokens(chain), database, data, stores, indexer },
+    ...{ chain, pool, tokens: createTokens(chain), database, folder, data, stores, indexer },
     tipIfFresh: (): Bytes32 | undefined => freshTip(indexer.state(), now()),
     /** Ends what the node is asked. */
     leave: () => leaving.abort(),

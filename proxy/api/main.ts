@@ -26,7 +26,7 @@ const PARTIES_MS = 3_000;
 
 async function start(config: Config, logger: Logger): Promise<() => Promise<void>> {
   const ground = await openGround(config, logger);
-  const { now, indexer, stores, database } = ground;
+  const { now, indexer, stores, database, folder } = ground;
   const enclaves = await openEnclaves(ground);
   const line = await openLine(ground, enclaves);
   const { prices, fees, sequencer } = line;
@@ -81,6 +81,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     await watching?.stop();
     enclaves.disagreements.stop();
     stores.close();
+    await folder.leave();
     await database.close();
   };
 }

@@ -35,7 +35,8 @@ export async function runProgram<Config extends { readonly logLevel: string }>(
     stop = await start(config, logger);
   } catch (error) {
     logger.fatal({ err: error }, `the ${name} cannot start`);
-    process.exit(1);
+    const { exitCode } = Object(error) as { readonly exitCode?: unknown };
+    process.exit(typeof exitCode === "number" ? exitCode : 1);
   }
   let isStopping = false;
   const end = (signal: NodeJS.Signals): void => {

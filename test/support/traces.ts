@@ -27,6 +27,8 @@ export interface ChainTrace {
 const MOVES: Readonly<Record<string, (value: unknown) => unknown>> = {
   // When a key was last used: also by who sent nonsense with it.
   "api-keys": (value) => ({ ...(JSON.parse(value as string) as object), lastUsedAt: undefined }),
+  // When the proxy was last seen on its folder: by itself.
+  instance: (value) => (typeof value === "object" ? { ...value, seenAt: undefined } : value),
   // Until when the service's terms are enough: renewed every half minute, whoever asks.
   "fee-promises": (value) =>
     (JSON.parse(value as string) as readonly object[]).map((kept) => ({ ...kept, goodUntil: undefined })),

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { open, type Database as LmdbTable, type Key } from "lmdb";
 import { GroupCommit, type Demand } from "./group-commit.ts";
 import { openRoom } from "./room.ts";
+import { requireWholeFile } from "./store-file.ts";
 
 /** Values are MessagePack: plain objects, arrays, strings, numbers, bigints (below 2^64), bytes. */
 export type Table<V, K extends Key = Key> = LmdbTable<V, K>;
@@ -35,6 +36,7 @@ export function openDatabase(folder: string): Database {
   // Keys' hashes, tickets and signed transactions are nobody else's business on this host.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, STORE_FILE);
+  requireWholeFile(path);
   const root = open({ path, noSubdir: true, maxDbs: 64, encoding: "msgpack" });
   chmodSync(path, 0o600);
   const room = openRoom(path);
