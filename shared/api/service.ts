@@ -24,7 +24,10 @@ export const health = z
   .object({
     status: z.enum(["ok", "degraded"]).meta({
       description: "The whole in one word",
-      "x-enumDescriptions": { ok: "Every check is ok; HTTP 200", degraded: "Some check is not; HTTP 503" },
+      "x-enumDescriptions": {
+        ok: "Every check is ok; HTTP 200",
+        degraded: "Some check is not; HTTP 503 where one is `down`, and else 200",
+      },
     }),
     checks: z
       .object({

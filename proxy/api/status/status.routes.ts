@@ -2,6 +2,7 @@
 import { infoQuery } from "../../../shared/api/service.ts";
 import { fromHex } from "../../../shared/protocol/host/text.ts";
 import { etagOver, namesEtag } from "../../base/http/etag.ts";
+import { isServing } from "../../base/http/operations.ts";
 import { invalidField, parse } from "../../base/http/parse.ts";
 import type { Handlers } from "../../base/http/routes.ts";
 import type { Status } from "./status.service.ts";
@@ -16,7 +17,7 @@ export function statusRoutes(
   return {
     async health(ctx) {
       const health = await status.health();
-      ctx.status = health.status === "ok" ? 200 : 503;
+      ctx.status = isServing(health) ? 200 : 503;
       ctx.body = health;
     },
 

@@ -22,7 +22,19 @@ describe("service endpoints", () => {
     assert.deepEqual(body, { status: "ok" });
   });
 
-  it("GET /health is 503 with every check when one is not, and hides what a failing check said", async () => {
+  it("GET /health is 200 with every check when one is degraded: what goes on is not to be taken out of service", async () => {
+    const slow = await startEdge({
+      checks: { enclave: () => ({ state: "degraded", ageMs: 0, detail: "1 of 2 serve, 1 needed" }) },
+    });
+    try {
+      const { status, body } = await slow.call("GET", "/health");
+      assert.deepEqual([status, body.status, body.checks.enclave.state], [200, "degraded", "degraded"]);
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  it("GET /health is 503 with every check when one is down, and hides what a failing check said", async () => {
     const sick = await startEdge({
       checks: {
         enclave: () => ({ state: "degraded", ageMs: 12.4, detail: "1 of 2 answer" }),

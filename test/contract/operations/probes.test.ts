@@ -166,6 +166,8 @@ describe("the operator's port", () => {
     assert.deepEqual(await state("/live"), [200, "ok"]);
     assert.deepEqual(await state("/ready"), [200, "ok"]);
     sequencer = { state: "degraded", ageMs: 1, detail: "blocked by gas" };
+    assert.deepEqual(await state("/ready"), [200, "degraded"]);
+    sequencer = { ...sequencer, state: "down" };
     assert.deepEqual(await state("/ready"), [503, "degraded"]);
     assert.deepEqual(await state("/live"), [200, "ok"]);
     health = () => Promise.reject(new Error("postgres://user:secret@host"));
