@@ -3,7 +3,7 @@ import type { DashboardEndpoint } from "./contract/endpoints.ts";
 import type { RequestState } from "../base/http/state.ts";
 import type { SignedIn } from "./call.ts";
 
-export interface DashboardState extends Pick<RequestState, "requestId" | "json" | "bodyDigest"> {
+export interface DashboardState extends Pick<RequestState, "requestId" | "json"> {
   endpoint: DashboardEndpoint;
   /** Undefined where nobody is signed in. */
   signedIn: SignedIn | undefined;

@@ -39,7 +39,7 @@ export function idempotency(
       );
     }
     const scope = scopeOf(ctx, key);
-    const claim = await store.claim(scope, ctx.state.bodyDigest, now());
+    const claim = await store.claim(scope, digest(canonical(ctx.state.json)), now());
     switch (claim.kind) {
       case "running":
         throw new ApiError("IDEMPOTENCY_IN_PROGRESS", "The first request with this key is still running", {
@@ -124,6 +124,15 @@ function refusalOf(error: ApiError, requestId: string): StoredAnswer {
     location: undefined,
     retryAfter: error.retryAfterSecs === undefined ? undefined : String(error.retryAfterSecs),
   };
+}
+
+/** The same for two texts that say the same: a client that writes its body anew may order its fields in another way. */
+function canonical(json: unknown): string {
+  const sorted = (value: object): object =>
+    Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return JSON.stringify(json, (_name, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) ? sorted(value) : value,
+  );
 }
 
 function digest(text: string): string {

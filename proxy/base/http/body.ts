@@ -2,11 +2,11 @@
  * Reads a JSON body of bounded size. Refuses what is no JSON, no UTF-8, ambiguous, too large or of another type
  * before anybody looks inside; what comes out is still `unknown`.
  */
-import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import { MAX_BODY_BYTES } from "../../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
+import { headerValues } from "./header-values.ts";
 import { fieldPath } from "./parse.ts";
 import type { RequestState } from "./state.ts";
 import { JsonRefusal, parseStrictJson } from "./strict-json.ts";
@@ -26,20 +26,23 @@ async function readJson(ctx: ParameterizedContext<RequestState>): Promise<void> 
     throw error;
   }
   ctx.state.json = parseJson(bytes);
-  ctx.state.bodyDigest = createHash("sha256").update(bytes).digest("base64url");
 }
 
 function requireJson(request: IncomingMessage): void {
-  const [type = "", ...parameters] = (request.headers["content-type"] ?? "")
-    .split(";")
-    .map((part) => part.trim());
+  // Of several Node keeps the first, and a filter in front of us may go by the last.
+  const types = headerValues(request, "content-type");
+  const [type = "", ...parameters] = (types[0] ?? "").split(";").map((part) => part.trim());
   const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
   if (
+    types.length !== 1 ||
     type.toLowerCase() !== "application/json" ||
     charsets.some((charset) => !/^charset="?utf-8"?$/i.test(charset)) ||
     (request.headers["content-encoding"] ?? "identity") !== "identity"
   ) {
-    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "The body must be application/json in UTF-8, not encoded");
+    throw new ApiError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "The body must be application/json in UTF-8, said once, and not encoded",
+    );
   }
 }
 

@@ -58,6 +58,4 @@ export interface RequestState {
   refusal: ErrorCode;
   /** The parsed JSON body, still unknown; absent for GET. */
   json: unknown;
-  /** SHA-256 of the body's bytes, base64url; with `json`. */
-  bodyDigest: string;
 }

@@ -48,6 +48,15 @@ describe("Idempotency-Key", () => {
     assert.equal(second.headers.get("location"), "/sequence/ticket/1");
   });
 
+  it("knows a body by what it says: other white space and another order of its fields are the same", async () => {
+    const text = (body: string) =>
+      edge.call("POST", "/sequence/spend", { raw: body, headers: { "Idempotency-Key": "said" } });
+    assert.equal((await text('{"a":1,"b":{"c":[2,{"d":3,"e":4}]}}')).status, 202);
+    assert.equal((await text('{ "b": {"c": [2, {"e": 4, "d": 3}]},\n "a": 1 }')).status, 202);
+    assert.equal(runs, 1);
+    assert.equal((await text('{"a":1,"b":{"c":[{"d":3,"e":4},2]}}')).body.code, "IDEMPOTENCY_MISMATCH");
+  });
+
   it("gives a stored refusal with the time to wait that it named", async () => {
     behaviour = () => {
       throw new ApiError("NULLIFIER_PENDING", "another payment spends this note", { retryAfterSecs: 7 });

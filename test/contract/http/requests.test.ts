@@ -158,6 +158,18 @@ describe("the form of requests", () => {
     assert.equal((await edge.call("POST", "/session", { json: good, headers })).status, 201);
   });
 
+  it("refuses a body whose type is said twice, though one of them is right", async () => {
+    const body = JSON.stringify(good);
+    const twice = "Content-Type: application/json\r\nContent-Type: text/plain";
+    const socket = connect(edge.port, "127.0.0.1");
+    socket.write(
+      `POST /session HTTP/1.1\r\nHost: x\r\nX-API-Key: ${edge.key}\r\n${twice}\r\nContent-Length: ${String(body.length)}\r\n\r\n${body}`,
+    );
+    const [data] = (await once(socket, "data")) as [Buffer];
+    assert.match(data.toString(), /^HTTP\/1\.1 415 /);
+    socket.destroy();
+  });
+
   it("a chunked body beyond the cap is 413 as soon as it is too long, without waiting for its end", async () => {
     const socket = connect(edge.port, "127.0.0.1");
     socket.write(

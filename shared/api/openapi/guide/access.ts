@@ -43,7 +43,7 @@ Every counted answer says how the caller stands (IETF draft-ietf-httpapi-ratelim
 stay: change the request. GET and POST /swap/quote can always be repeated.
 
 **Idempotency-Key.** POST to /sequence/*, /relay and /bridge/* takes one, 1 to 255 printable ASCII characters, drawn at random for each
-thing that the user wants, such as a UUID. If an answer does not come, send the same body with the same key: it runs once, and the first answer
+thing that the user wants, such as a UUID. If an answer does not come, send the same body (white space and the order of fields do not matter) with the same key: it runs once, and the first answer
 comes again, for 24 hours. Another body under the key is 422 \`IDEMPOTENCY_MISMATCH\`; the first still running, 409
 \`IDEMPOTENCY_IN_PROGRESS\`. A retryable refusal is not kept: its key is free again. A key belongs to developer, user, method and path.
 Besides, a statement is one by itself: sent twice by its owner it is one ticket, key or no key, and can be executed once.
