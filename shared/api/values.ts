@@ -74,11 +74,15 @@ export const timestamp = z.iso
   .meta({ id: "Timestamp", description: "Date and time by RFC 3339, in UTC, ending in Z" });
 
 /** UUID version 7. */
-export const ticketId = z.uuid().meta({ id: "TicketId", description: "Id of a ticket: UUID version 7" });
+export const ticketId = z
+  .uuid()
+  .toLowerCase()
+  .meta({ id: "TicketId", description: "Id of a ticket: UUID version 7" });
 
 /** UUID version 7, of a bridge request. */
 export const bridgeId = z
   .uuid()
+  .toLowerCase()
   .meta({ id: "BridgeId", description: "Id of a bridge request: UUID version 7" });
 
 /** Block numbers, leaf indexes and counts. */

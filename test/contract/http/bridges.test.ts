@@ -524,6 +524,9 @@ for (const [name, openStores] of STORES) {
       const last = await statusOf(`id=${open[4]!.bridge_id}`, later);
       assert.deepEqual([last.status, last.body.reason.code, last.body.deposits], [200, "NOT_WATCHED", []]);
       assert.ok(Date.parse(last.body.watched_until) < edge.now());
+      // RFC 9562: an id is read in any case.
+      const spelled = await statusOf(`id=${open[4]!.bridge_id.toUpperCase()}`, later);
+      assert.deepEqual([spelled.status, spelled.body.bridge_id], [200, open[4]!.bridge_id]);
       // Of a developer who is shut out only money on its way is watched.
       isDisabled = true;
       assert.ok((await closeUnused(closing)) >= 4);
