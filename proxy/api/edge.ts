@@ -68,7 +68,7 @@ export async function openEdge(ground: Ground, enclaves: Enclaves, line: Line) {
       ...{ chain, database, stores, indexer, sequencer, directory, courier, disagreements },
       threshold: () => pool.threshold(),
     }),
-    warnings: () => prices.warnings(),
+    warnings: () => [...prices.warnings(), ...ground.nodes.warnings()],
     randomBytes: (length) => randomBytes(length),
   });
   const usage = new UsageCounter({ store: stores.usage, logger: logger.child({ part: "usage" }), now });

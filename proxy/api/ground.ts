@@ -5,8 +5,7 @@ import { loadKeyRing, loadPepper, loadSecret } from "../base/auth/secret-files.t
 import { readBridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { checkChain } from "./check-chain.ts";
 import { Pool } from "../base/chain/pool.ts";
-import { lackingTold } from "../base/chain/optional-methods.ts";
-import { createChain } from "../base/chain/provider.ts";
+import { openNodes } from "../base/chain/nodes.ts";
 import { createTokens } from "../base/chain/token.ts";
 import type { Config } from "./config.ts";
 import type { Logger } from "../base/logging.ts";
@@ -51,11 +50,11 @@ export async function openGround(config: Config, logger: Logger) {
       : readBridgeSettings(config.bridgesFile, { ...config, gasWallet: wallet.address });
 
   const leaving = new AbortController();
-  const chain = createChain(config.rpcUrl, BigInt(config.chainId), {
-    signal: leaving.signal,
+  const nodes = openNodes(config.rpcUrl, BigInt(config.chainId), {
+    ...{ signal: leaving.signal, logger },
     onAsked: (method, outcome, secs) => metrics.rpc(method, outcome, secs),
-    onLacking: lackingTold(logger),
   });
+  const { chain } = nodes;
   const pool = new Pool(chain, config.pool);
   const ourKeys = keyHashesOf(circuits);
   await checkChain(config, chain, pool, ourKeys, logger);
@@ -79,7 +78,7 @@ export async function openGround(config: Config, logger: Logger) {
   });
   return {
     ...{ config, logger, now, metrics, keyRing, pepper, circuits, ourKeys, wallet, bridgeSettings },
-    ...{ chain, pool, tokens: createTokens(chain), database, folder, data, stores, indexer },
+    ...{ nodes, chain, pool, tokens: createTokens(chain), database, folder, data, stores, indexer },
     tipIfFresh: (): Bytes32 | undefined => freshTip(indexer.state(), now()),
     /** Ends what the node is asked. */
     leave: () => leaving.abort(),

@@ -95,7 +95,7 @@ async function watch(ground: Ground, enclaves: Enclaves, line: Line, edge: Edge,
   const disk = createDiskWatch(config.dataDir);
   metrics.observe(
     createSnapshots({
-      ...{ sequencer: line.sequencer, indexer, prices: line.prices, limits: edge.limits, balance, poolWatch },
+      ...{ sequencer: line.sequencer, indexer, status: edge.status, limits: edge.limits, balance, poolWatch },
       ...{ disk, cap: edge.cap, disagreements: enclaves.disagreements, now },
     }),
   );

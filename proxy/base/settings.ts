@@ -50,7 +50,10 @@ const SETTINGS = {
     "256",
     "open connections from one address (IPv6 by /64) that is not one of our own hops",
   ],
-  CLOISTER_RPC_URL: [undefined, "JSON-RPC of the chain, http or https"],
+  CLOISTER_RPC_URL: [
+    undefined,
+    "JSON-RPC of the chain, http or https; several with spaces between them, the preferred one first",
+  ],
   CLOISTER_CHAIN_ID: [undefined, "EIP-155 chain id; the RPC must agree"],
   CLOISTER_POOL: [undefined, "address of the pool"],
   CLOISTER_DEPLOYMENT_BLOCK: ["0", "block in which the pool was created"],
@@ -156,8 +159,15 @@ export const addressSetting = addressText.transform((text): Address => asAddress
 interface UrlKind {
   readonly protocols: ReadonlySet<string>;
   readonly words: string;
+  /** With spaces between them. */
+  readonly isList?: true;
 }
 export const HTTP: UrlKind = { protocols: new Set(["http:", "https:"]), words: "an http or https URL" };
+export const HTTP_LIST: UrlKind = {
+  ...HTTP,
+  words: "http or https URLs with spaces between them",
+  isList: true,
+};
 export const REDIS: UrlKind = { protocols: new Set(["redis:", "rediss:"]), words: "a redis or rediss URL" };
 
 export type ReaderOf<Name extends string> = ReturnType<typeof createReaderOf<Name>>;
@@ -214,10 +224,11 @@ export function createReaderOf<Name extends string>(table: SettingsTable<Name>, 
         fault(name, "must be an address: 0x and 40 hex digits");
       return checked;
     },
-    url: (name: Name, { protocols, words }: UrlKind): string | undefined => {
+    url: (name: Name, { protocols, words, isList }: UrlKind): string | undefined => {
       const given = optional(name);
-      const isFit = given === undefined || (URL.canParse(given) && protocols.has(new URL(given).protocol));
-      if (!isFit) fault(name, `must be ${words}`);
+      const isFit = (one: string): boolean => URL.canParse(one) && protocols.has(new URL(one).protocol);
+      if (given !== undefined && !(isList ? given.split(/\s+/) : [given]).every(isFit))
+        fault(name, `must be ${words}`);
       return given;
     },
     json: <S extends z.ZodType>(name: Name, shape: S): z.output<S> | undefined => {

@@ -8,7 +8,7 @@ import { isSubnet } from "../base/own-hops.ts";
 import {
   ConfigError,
   createReaderOf,
-  HTTP,
+  HTTP_LIST,
   REDIS,
   settingsWith,
   type Environment,
@@ -87,7 +87,7 @@ export function readDashboardConfig(environment: Environment) {
     network: text("CLOISTER_NETWORK"),
     logLevel: read.choice("CLOISTER_LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "silent"]),
     dataDir: text("CLOISTER_DATA_DIR"),
-    rpcUrl: read.url("CLOISTER_RPC_URL", HTTP) ?? "",
+    rpcUrl: read.url("CLOISTER_RPC_URL", HTTP_LIST) ?? "",
     chainId: integer("CLOISTER_CHAIN_ID", 1, Number.MAX_SAFE_INTEGER),
     deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
     addressPrefix,

@@ -3,7 +3,8 @@ import path from "node:path";
 import type { Me } from "./contract/account.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { loadPepper } from "../base/auth/secret-files.ts";
-import { createChain, type Chain } from "../base/chain/provider.ts";
+import { openNodes } from "../base/chain/nodes.ts";
+import type { Chain } from "../base/chain/provider.ts";
 import { clientAddress } from "../base/http/client-address.ts";
 import { startHttpServer } from "../base/http/server.ts";
 import { Limits } from "../base/limits/limits.ts";
@@ -42,7 +43,7 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
   const { pool, chainId, assets, origin } = config;
   const pepper = await loadPepper(config.pepperFile);
   const leaving = new AbortController();
-  const chain = createChain(config.rpcUrl, BigInt(chainId), { signal: leaving.signal });
+  const { chain } = openNodes(config.rpcUrl, BigInt(chainId), { signal: leaving.signal, logger });
   const opened = await openExistingStores(config, logger);
   const { stores } = opened;
   const windows = await openWindows(config, logger, { redis: () => undefined });

@@ -6,7 +6,7 @@ import { readAssets } from "../base/instance-config.ts";
 import {
   ConfigError,
   createReaderOf,
-  HTTP,
+  HTTP_LIST,
   REDIS,
   settingsWith,
   type Environment,
@@ -42,7 +42,7 @@ export function readRelayConfig(environment: Environment) {
     logLevel: read.choice("CLOISTER_LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "silent"]),
     dataDir: text("CLOISTER_DATA_DIR"),
     storeRedisUrl: read.url("CLOISTER_STORE_REDIS_URL", REDIS),
-    rpcUrl: read.url("CLOISTER_RPC_URL", HTTP) ?? "",
+    rpcUrl: read.url("CLOISTER_RPC_URL", HTTP_LIST) ?? "",
     chainId: integer("CLOISTER_CHAIN_ID", 1, Number.MAX_SAFE_INTEGER),
     confirmations: integer("CLOISTER_CONFIRMATIONS", 1, 10_000),
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),

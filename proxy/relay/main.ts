@@ -1,6 +1,5 @@
 /** The bridge relay as a program of its own, beside the proxies of its instance: it opens the store that they share, and listens for nobody but its operator. */
-import { lackingTold } from "../base/chain/optional-methods.ts";
-import { createChain } from "../base/chain/provider.ts";
+import { openNodes } from "../base/chain/nodes.ts";
 import { startOperations } from "../base/http/operations.ts";
 import { LeaseKeeper } from "../base/lease-keeper.ts";
 import type { Logger } from "../base/logging.ts";
@@ -18,9 +17,7 @@ const LEASE_MS = 5_000;
 async function start(config: RelayConfig, logger: Logger): Promise<() => Promise<void>> {
   const settings = readBridgeSettings(config.bridgesFile, { ...config, gasWallet: undefined });
   const leaving = new AbortController();
-  const chain = createChain(config.rpcUrl, BigInt(config.chainId), {
-    ...{ signal: leaving.signal, onLacking: lackingTold(logger) },
-  });
+  const { chain } = openNodes(config.rpcUrl, BigInt(config.chainId), { signal: leaving.signal, logger });
   const opened = await openExistingStores(config, logger);
   const { stores } = opened;
   const keeper = new LeaseKeeper(stores.relayLease, {

@@ -2,8 +2,8 @@
 import { altchainNode } from "../../shared/altchain/node.ts";
 import { parseAltchainAddress } from "../../shared/altchain/token.ts";
 import { TIMEOUT_SECS } from "../../shared/protocol/host/forwarders.ts";
-import { createChain, type Chain } from "../base/chain/provider.ts";
-import type { JsonRpcOptions } from "../base/chain/json-rpc.ts";
+import { openNodes } from "../base/chain/nodes.ts";
+import type { Chain } from "../base/chain/provider.ts";
 import type { Logger } from "../base/logging.ts";
 import { HOME_CHAIN, type BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
@@ -24,7 +24,6 @@ export interface OpenBookParts {
   };
   readonly store: Pick<BridgeStore, "open" | "follow">;
   readonly logger: Logger;
-  readonly rpc?: JsonRpcOptions;
 }
 
 /** Other names of the settings, as the status says them. */
@@ -40,10 +39,9 @@ const LONGEST_POLL_MS = 5_000;
 /** Watches, too, until `stop`. */
 export async function openBook({
   store,
-  logger,
   ...parts
 }: OpenBookParts): Promise<{ readonly book: WatchingBook; stop(): Promise<void> }> {
-  const book = new WatchingBook(bookOptions(parts), logger);
+  const book = new WatchingBook(bookOptions(parts), parts.logger);
   const take = (record: BridgeRecord): void => {
     if (record.closedAt === undefined) book.watch(record);
     else book.unwatch(record.id);
@@ -64,13 +62,14 @@ export async function openBook({
 export function bookOptions({
   settings,
   home,
-  rpc,
-}: Pick<OpenBookParts, "settings" | "home" | "rpc">): BookOptions {
+  logger,
+}: Pick<OpenBookParts, "settings" | "home" | "logger">): BookOptions {
   const { altchain, assets, attesterUrl, chains, perpvenue } = settings;
   const forwarders = settings.factory.toLowerCase();
   const senders = sendersOf(settings);
   const far = (name: string, at: FarChain): Omit<BookChain, "contracts"> => ({
-    ...{ name, where: "source", chain: createChain(at.rpcUrl, BigInt(at.chainId), rpc) },
+    ...{ name, where: "source" },
+    chain: openNodes(at.rpcUrl, BigInt(at.chainId), { logger: logger.child({ chain: name }) }).chain,
     ...{ confirmations: at.confirmations, blockSecs: at.blockSecs, pollIntervalMs: pollOf(at.blockSecs) },
   });
   const homeChain: BookChain = {

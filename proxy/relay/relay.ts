@@ -13,8 +13,8 @@ import { loadSecret } from "../base/auth/secret-files.ts";
 import { createExchangeClient } from "../base/bridge/exchange.ts";
 import type { BridgeSettings } from "../base/bridge/bridge.settings.ts";
 import { createGasWallet } from "../base/chain/gas-wallet.ts";
-import { lackingTold } from "../base/chain/optional-methods.ts";
-import { createChain, type Chain } from "../base/chain/provider.ts";
+import { openNodes } from "../base/chain/nodes.ts";
+import type { Chain } from "../base/chain/provider.ts";
 import type { Logger } from "../base/logging.ts";
 import { HOME_CHAIN } from "../base/store/bridge-records.ts";
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
@@ -193,9 +193,7 @@ async function openFar(
   logger: Logger,
   now: () => number,
 ): Promise<FarChain> {
-  const chain = createChain(rpcUrl, BigInt(chainId), {
-    onLacking: lackingTold(logger.child({ chain: name })),
-  });
+  const { chain } = openNodes(rpcUrl, BigInt(chainId), { logger: logger.child({ chain: name }) });
   const wallet = createGasWallet(await loadSecret(senderKeyFile), chain.chainId);
   const sender = new ChainSender({
     ...{ chain, wallet, now, logger: logger.child({ chain: name }) },

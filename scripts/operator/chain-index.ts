@@ -74,7 +74,8 @@ export async function chainOf(
 ): Promise<{ chain: Chain; pool: Pool; source: IndexSource }> {
   const take = (option: keyof ChainValues, variable: string): string | undefined =>
     values[option] ?? environment[variable];
-  const rpc = need(take("rpc", "CLOISTER_RPC_URL"), "--rpc URL");
+  // Of several the preferred one: who looks wants to know what one node says.
+  const [rpc = ""] = need(take("rpc", "CLOISTER_RPC_URL"), "--rpc URL").split(/\s+/);
   if (!/^https?:\/\//.test(rpc) || !URL.canParse(rpc))
     throw new UsageError("--rpc takes an http or https URL");
   const chainId = wholeNumber(

@@ -194,7 +194,10 @@ export class Indexer {
     try {
       await this.#followToHead();
     } catch (error) {
-      if (error instanceof LogsMissing) await this.#leaveGap();
+      if (error instanceof LogsMissing) {
+        this.#chain.doubt(error.message);
+        await this.#leaveGap();
+      }
       throw error;
     }
   }

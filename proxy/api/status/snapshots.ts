@@ -4,7 +4,7 @@ import type { ConnectionCap } from "../../base/http/connection-cap.ts";
 import type { Limits } from "../../base/limits/limits.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Snapshot } from "../../base/observe/metrics.ts";
-import type { Prices } from "../../base/prices/prices.ts";
+import type { Status } from "./status.service.ts";
 import type { BalanceWatch } from "../sequencer/balance-watch.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { DiskWatch } from "./disk-watch.ts";
@@ -13,7 +13,7 @@ import type { PoolWatch } from "./pool-watch.ts";
 export interface SnapshotParts {
   readonly sequencer: Pick<Sequencer, "state">;
   readonly indexer: Pick<Indexer, "state">;
-  readonly prices: Pick<Prices, "warnings">;
+  readonly status: Pick<Status, "warnings">;
   readonly limits: Pick<Limits, "openStreams">;
   readonly balance: Pick<BalanceWatch, "balance">;
   readonly poolWatch: Pick<PoolWatch, "brakes">;
@@ -25,7 +25,7 @@ export interface SnapshotParts {
 }
 
 export function createSnapshots(parts: SnapshotParts): () => Snapshot {
-  const { sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, disagreements, now } = parts;
+  const { sequencer, indexer, status, limits, balance, poolWatch, disk, cap, disagreements, now } = parts;
   return () => {
     const { queue, hasLease, blockedBy, lastTurnAt, callsInFlight } = sequencer.state();
     const index = indexer.state();
@@ -47,7 +47,7 @@ export function createSnapshots(parts: SnapshotParts): () => Snapshot {
       brakes: poolWatch.brakes(),
       disk: disk.room(),
       disagreements: disagreements.open(),
-      warnings: prices.warnings().length,
+      warnings: status.warnings().length,
     };
   };
 }

@@ -57,6 +57,8 @@ export interface Status {
   health(): Promise<Health>;
   info(nonce: Uint8Array | undefined): Promise<Info>;
   whoami(principal: Principal, overrides: LimitOverrides): Promise<WhoAmI>;
+  /** As health tells them. */
+  warnings(): readonly string[];
 }
 
 /** A finding that does not come is a finding. */
@@ -91,6 +93,10 @@ class StatusOfParts implements Status {
     const shown = findings.map(([part, finding]) => [part, shownFinding(finding)]);
     const shownChecks = Object.fromEntries(shown) as NonNullable<Health["checks"]>;
     return { status: "degraded", checks: shownChecks, ...besides };
+  }
+
+  warnings(): readonly string[] {
+    return this.#warnings();
   }
 
   async info(nonce: Uint8Array | undefined): Promise<Info> {

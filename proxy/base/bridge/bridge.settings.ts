@@ -19,6 +19,10 @@ const address = addressText
 const hash = bytes32.transform((text): Bytes32 => asBytes32(text) ?? z.NEVER);
 const amount = amountText.transform(BigInt);
 const url = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
+/** Several nodes of one chain, with spaces between them. */
+const urls = z.string().refine((text) => text.split(/\s+/).every((one) => url.safeParse(one).success), {
+  error: "must be http or https URLs with spaces between them",
+});
 const path = z.string().min(1);
 const uint32 = z.int().min(0).max(0xffff_ffff);
 const chainId = z.int().min(1);
@@ -32,7 +36,7 @@ const blockSecs = z.number().positive().max(3_600).default(12);
 /** How another EVM chain is reached, and who pays for what we send there. */
 const evmChain = {
   chainId,
-  rpcUrl: url,
+  rpcUrl: urls,
   confirmations: z.int().min(1).max(10_000),
   blockSecs,
   transmitter: address,

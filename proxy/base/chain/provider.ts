@@ -113,6 +113,8 @@ export function createChain(url: string, chainId: bigint, options: ChainOptions 
 
   return {
     chainId,
+    /** What it said does not fit together: where there is another node, that is asked next. */
+    doubt: (_reason: string): void => undefined,
     /** False when the node serves another chain than the configured one. */
     isConfiguredChain: async () => (await quantity("eth_chainId", [])) === chainId,
     header: headerAt,

@@ -16,7 +16,11 @@ const home = { chain: NOWHERE, confirmations: 2, blockSecs: 1, pollIntervalMs: 2
 
 describe("relay out of the settings", () => {
   it("follows every chain that they name, each by its own contracts", () => {
-    const { chains, altchain, bridgingSecs } = bookOptions({ settings: bridgeSettings(), home });
+    const { chains, altchain, bridgingSecs } = bookOptions({
+      settings: bridgeSettings(),
+      home,
+      logger: createLogger("silent"),
+    });
     assert.deepEqual(
       chains.map(({ name, where, confirmations }) => [name, where, confirmations]),
       [
