@@ -7,7 +7,7 @@ import type { Logger } from "../../base/logging.ts";
 import type { Errand } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
-import type { RefusalBackoff } from "./refusal-backoff.ts";
+import type { RefusalBackoff } from "../refusal-backoff.ts";
 import type { Step } from "./steps.ts";
 
 export interface FarLineParts {

@@ -5,7 +5,7 @@
 import type { Logger } from "../../base/logging.ts";
 import type { Errand, Errands } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
-import type { RefusalBackoff } from "./refusal-backoff.ts";
+import type { RefusalBackoff } from "../refusal-backoff.ts";
 import type { Step } from "./steps.ts";
 import { nextSweep, type SweepParts } from "./sweeps.ts";
 

@@ -10,7 +10,7 @@ import type { Remark } from "../requests.ts";
 import type { BridgeFacts, Burn } from "../fold/facts.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import type { CalledContracts } from "./calls.ts";
-import type { RefusalBackoff } from "./refusal-backoff.ts";
+import type { RefusalBackoff } from "../refusal-backoff.ts";
 import { createScreening } from "./screening.ts";
 import type { FeeTable, Verdict, Snapshot } from "./steps.ts";
 

@@ -8,7 +8,7 @@ import type { Errands } from "../../base/chain/errands.ts";
 import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import { createFarLine } from "./far-line.ts";
-import { RefusalBackoff } from "./refusal-backoff.ts";
+import { RefusalBackoff } from "../refusal-backoff.ts";
 import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
 import { Live } from "./live.ts";

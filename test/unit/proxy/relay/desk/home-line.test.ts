@@ -1,6 +1,6 @@
 // The order of steps on the pool's chain. Only the order: what each step does is played on real chains in worker.test.ts.
 import assert from "node:assert/strict";
-import { RefusalBackoff } from "../../../../../proxy/relay/desk/refusal-backoff.ts";
+import { RefusalBackoff } from "../../../../../proxy/relay/refusal-backoff.ts";
 import { createHomeLine } from "../../../../../proxy/relay/desk/home-line.ts";
 import type { Step } from "../../../../../proxy/relay/desk/steps.ts";
 import { createLogger } from "../../../../../proxy/base/logging.ts";
