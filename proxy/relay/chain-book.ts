@@ -16,6 +16,7 @@ import { addressIn, likeness, type Key } from "./chains/events.ts";
 import { burnsOf, vaultsOf, type BridgeFacts, type Burn } from "./fold/facts.ts";
 import { Ledger, type Block } from "./chains/ledger.ts";
 import { createAnswersByState, type AnswersByState } from "./answers-by-state.ts";
+import { worthAsking } from "./desk/is-worthwhile.ts";
 import { requestFacts, watchedFrom, type EvmView, type Views } from "./fold/request-facts.ts";
 import { Watched } from "./chains/watched.ts";
 
@@ -258,11 +259,12 @@ const allBurns = (facts: BridgeFacts | undefined): readonly Burn[] =>
 const undelivered = (facts: BridgeFacts): readonly Burn[] =>
   burnsOf(facts).filter(({ delivery }) => delivery === undefined);
 
-/** With those that are like one which is not delivered. */
+/** Worth asking for and not delivered, with the delivered ones that are like one of these: only nonces tell them apart. */
 function unfinished(facts: BridgeFacts | undefined): readonly Burn[] {
-  const burns = allBurns(facts);
-  const open = new Set(burns.flatMap((burn) => (burn.delivery === undefined ? [likeness(burn)] : [])));
-  return burns.filter((burn) => open.has(likeness(burn)));
+  if (facts === undefined) return [];
+  const asked = [...worthAsking(facts)].filter(({ delivery }) => delivery === undefined);
+  const open = new Set(asked.map(likeness));
+  return [...asked, ...burnsOf(facts).filter((one) => one.delivery !== undefined && open.has(likeness(one)))];
 }
 
 const holdsMoney = (facts: BridgeFacts): boolean =>

@@ -31,6 +31,12 @@ export function worthwhileDeliveries(
   return chosen;
 }
 
+const ATTESTED = { status: "complete", message: undefined, attestation: undefined } as const;
+
+/** Those that will be worth it once they are attested. Of others the attester is not asked: ten thousand grains would be as many questions a minute. */
+export const worthAsking = (facts: BridgeFacts): ReadonlySet<Burn> =>
+  worthwhileDeliveries(facts, { attestationOf: () => ATTESTED });
+
 /** The largest first, until nothing is missing; none at all where that would take too many. */
 function fewest(largestFirst: readonly Burn[], missing: bigint): readonly Burn[] {
   let sum = 0n;

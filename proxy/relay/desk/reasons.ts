@@ -10,20 +10,26 @@ import { gasOf } from "./calls.ts";
 import { burnAt, countedAt, feesAt, lastArrivalAt, PATIENCE_SECS, TIMEOUT_SECS, verdictAt } from "./plan.ts";
 import { wordsOf, type Said } from "./reason-words.ts";
 import type { Verdict, Snapshot } from "./steps.ts";
-import { worthwhileDeliveries } from "./is-worthwhile.ts";
+import { worthAsking, worthwhileDeliveries } from "./is-worthwhile.ts";
 
 /** What the chains of these bridges take at most until a block is final, about. */
 const SLOW_SECS = 1_800;
 
 export function waitsOf(record: BridgeRecord, facts: BridgeFacts, snapshot: Snapshot): Waits {
   const vaults = vaultsOf(facts);
+  const asked = worthAsking(facts);
   const worth = worthwhileDeliveries(facts, snapshot);
   const own = new Set(vaults.flatMap(({ burns }) => burns));
   const waits = [
     ...vaults.map((vault) => [vault.chain, atVault(record, vault, snapshot)] as const),
     ...burnsOf(facts)
       .filter(({ delivery }) => delivery === undefined)
-      .map((burn) => [burn.id, inMessage(burn, own.has(burn), worth.has(burn), snapshot)] as const),
+      .map((burn) => {
+        const wait = asked.has(burn)
+          ? inMessage(burn, own.has(burn), worth.has(burn), snapshot)
+          : wordsOf("DELIVERY_BELOW_MINIMUM");
+        return [burn.id, wait] as const;
+      }),
   ];
   return Object.fromEntries(waits.filter((one): one is [string, Wait] => one[1] !== undefined));
 }

@@ -273,6 +273,37 @@ describe("relay attestations", () => {
     }
   });
 
+  it("asks no more in a pass than the API bears, and for everybody in turn, however many burns wait", async () => {
+    const many = 40;
+    burns = Array.from({ length: many }, (_, i) => burnOf(i));
+    const askedEach: number[] = [];
+    for (let pass = 0; pass < 6; pass++) {
+      const before = asked.length;
+      await desk.passing.sync();
+      askedEach.push(asked.length - before);
+      clock += 60_000;
+    }
+    assert.ok(
+      askedEach.every((times) => times === askedEach[0] && times <= 20),
+      String(askedEach),
+    );
+    const times = new Map(asked.map((one) => [one, asked.filter((other) => other === one).length]));
+    assert.equal(times.size, many);
+    assert.ok(Math.max(...times.values()) - Math.min(...times.values()) <= 1, String([...times.values()]));
+  });
+
+  it("does not ask again for one that is delivered, nor for it to be attested again", async () => {
+    answer = () => told(complete({ expirationBlock: 100n }));
+    head = 200;
+    const place = { ...burns[0]!.place, chain: "home" };
+    burns = [{ ...burns[0]!, delivery: { place, amount: 1n, nonce: madeHash(7), credit: undefined } }];
+    await desk.passing.sync();
+    clock = 120_000;
+    await desk.passing.sync();
+    assert.equal(asked.length, 1);
+    assert.equal(desk.of(burns[0]!)!.nonce, madeHash(7));
+  });
+
   it("an answer that never comes is of no use; where none comes at all the attester is away", async () => {
     burns = [burnOf(1), burnOf(2)];
     server.removeAllListeners("request");

@@ -131,5 +131,6 @@ describe("relay/desk/reasons", () => {
     const wait = waits(made.inRecord(), dust)["burn-1"];
     assert.equal(wait?.code, "DELIVERY_BELOW_MINIMUM");
     assert.match(wait.next!, /anybody may deliver it/);
+    assert.deepEqual(codes(waits(made.inRecord(), dust, unsigned)), { "burn-1": "DELIVERY_BELOW_MINIMUM" });
   });
 });
