@@ -47,7 +47,8 @@ export type BlockTag = number | "latest";
 
 export interface CallRequest {
   readonly from?: Address;
-  readonly to: Address;
+  /** Undefined: the data is run as what creates a contract, and what it returns is the answer. */
+  readonly to?: Address;
   readonly data: string;
   readonly gas?: bigint;
 }
@@ -190,8 +191,8 @@ function readSimulation(answer: unknown): Simulation | "reverted" {
 
 function callObject({ from, to, data, gas }: CallRequest): Record<string, string> {
   return {
-    to,
     data,
+    ...(to === undefined ? {} : { to }),
     ...(from === undefined ? {} : { from }),
     ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
   };
