@@ -1,6 +1,6 @@
 /**
- * Steps that were refused wait a growing number of blocks of their chain before they are tried again: 1, 2, 4 … up to
- * 1,024. In memory only: what is forgotten by a restart costs one question to the node.
+ * Steps that were refused, and questions, wait a growing number of blocks of their chain before they are tried again: 1, 2, 4 …
+ * up to 1,024. In memory only: what is forgotten by a restart costs one question to the node.
  */
 const MOST_BLOCKS = 1_024;
 /** Refusals of so many steps are kept; the oldest go first. */

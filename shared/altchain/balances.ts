@@ -1,6 +1,6 @@
 /**
- * Balances of many deposit addresses. A hundred accounts a call is the most that nodes answer, so 10,000 addresses are
- * 100 calls: right to begin with and after a reorganisation. In between, `blocks.ts` needs one call a block.
+ * Balances of many deposit addresses, at a slot that the node chooses. A hundred accounts a call is the most that nodes answer,
+ * so 10,000 addresses are 100 calls: what came and went is read by `blocks.ts`, with one call a block, and compared with these.
  */
 import { TOKEN_PROGRAM_ADDRESS } from "@solana-program/token";
 import { getAddressDecoder, getBase64Encoder, type Address } from "@solana/kit";

@@ -16,15 +16,19 @@ import {
 import { paddedAddress } from "../../shared/protocol/host/forwarders.ts";
 import { freshAddress } from "../contract/pool/world.ts";
 import { link, Second, Stage, type Place } from "../contract/forwarders/stage.ts";
+import { startBentNode, type Bend } from "./bent-node.ts";
 
 /** Calls by chain, counted past all caches: there are none. */
 export type Counts = Record<string, number>;
+/** Addresses of nodes other than the chains' own. */
+export type Nodes = Readonly<Partial<Record<"home" | "second", string>>>;
 
 export class WatchedBridge {
   readonly stage: Stage;
   readonly second: Second;
   readonly counts: Counts = { home: 0, second: 0 };
   readonly books: WatchingBook[] = [];
+  readonly #ends: (() => Promise<void>)[] = [];
   #made = 0;
 
   private constructor(stage: Stage, second: Second) {
@@ -41,20 +45,29 @@ export class WatchedBridge {
 
   async stop(): Promise<void> {
     await Promise.all(this.books.map((book) => book.stop()));
+    await Promise.all(this.#ends.map((end) => end()));
     await this.second.stop();
     await this.stage.stop();
   }
 
-  chain(name: "home" | "second", place: Place): Chain {
-    const provider = place.provider;
+  chain(name: "home" | "second", url: string): Chain {
     const id = name === "home" ? 31_337n : 31_338n;
     const onAsked = (): void => void (this.counts[name]! += 1);
-    return createChain(provider._getConnection().url, id, { onAsked });
+    return createChain(url, id, { onAsked });
+  }
+
+  /** In front of a chain's node until the end; a book is told its address. */
+  async bent(place: Place, bend: Bend): Promise<string> {
+    const node = await startBentNode(place.provider._getConnection().url, bend);
+    this.#ends.push(() => node.close());
+    return node.url;
   }
 
   /** Not following by itself: tests say when. */
-  book(client?: AttesterClient, confirmations = 2): WatchingBook {
+  book(client?: AttesterClient, confirmations = 2, nodes: Nodes = {}): WatchingBook {
     const [home, second] = [this.stage.home, this.second.place];
+    const chainOf = (name: "home" | "second", place: Place): Chain =>
+      this.chain(name, nodes[name] ?? place.provider._getConnection().url);
     const senders = {
       [home.cctp.domain]: keyOf(home.cctp.messenger),
       [second.cctp.domain]: keyOf(second.cctp.messenger),
@@ -65,7 +78,7 @@ export class WatchedBridge {
         ["second", second],
       ] as const
     ).map(([name, place]): BookChain => ({
-      ...{ name, where: name === "home" ? "home" : "source", chain: this.chain(name, place) },
+      ...{ name, where: name === "home" ? "home" : "source", chain: chainOf(name, place) },
       ...{ confirmations, blockSecs: 1, pollIntervalMs: 20 },
       contracts: {
         tokens: [place.token.toLowerCase()],

@@ -3,17 +3,19 @@
  * addresses matters as little as on the other chains. What an account gained or lost is read from the balances that the
  * node reports around a transaction, never from what the transaction says it does.
  */
+import { ACCOUNTS_A_CALL, tokenBalances } from "../../../shared/altchain/balances.ts";
 import { newBlocks, placeNow, type TokenBlock } from "../../../shared/altchain/blocks.ts";
 import { burnIn } from "../../../shared/altchain/burns.ts";
 import { blockAt, movementsIn, transactionsOf, usedAccounts } from "../../../shared/altchain/history.ts";
 import type { Movement } from "../../../shared/altchain/movements.ts";
 import type { AltchainNode, HistoryCommitment } from "../../../shared/altchain/node.ts";
 import { AltchainRefusal } from "../../../shared/altchain/refusals.ts";
-import type { AltchainToken } from "../../../shared/altchain/token.ts";
+import { parseAltchainAddress, type AltchainToken } from "../../../shared/altchain/token.ts";
 import type { Logger } from "../../base/logging.ts";
 import { altEvents } from "./alt-events.ts";
 import { altKeyOf, spellAlt } from "./alt-keys.ts";
 import { keysOf } from "./events.ts";
+import { Holdings } from "./holdings.ts";
 import type { Block, Entry, Ledger } from "./ledger.ts";
 import { createPassing } from "../../base/chain/passing.ts";
 import type { Watched, WatchedRequest, Newcomers } from "./watched.ts";
@@ -38,6 +40,7 @@ export class AltFollower {
   readonly ledger: Ledger;
   readonly #log: Logger;
   readonly #newcomers: Newcomers;
+  readonly #holdings: Holdings;
   readonly passing: ReturnType<typeof createPassing>;
 
   constructor(altchain: FollowedAltchain, watched: Watched, ledger: Ledger, logger: Logger) {
@@ -47,6 +50,9 @@ export class AltFollower {
     this.ledger = ledger;
     this.#log = logger.child({ chain: altchain.name });
     this.#newcomers = watched.newcomers();
+    this.#holdings = new Holdings({
+      ...{ watched, ledger, where: "alt", newcomers: this.#newcomers, logger: this.#log },
+    });
     this.passing = createPassing(
       () => this.#pass(),
       altchain.pollIntervalMs,
@@ -65,6 +71,8 @@ export class AltFollower {
 
   async #pass(): Promise<void> {
     if (this.ledger.tip() === undefined) await this.#begin();
+    // No slot can be named in that question: it is asked first, so that everything up to its slot is read when it is compared.
+    const seen = this.#watched.addresses("alt").size === 0 ? undefined : await this.#askHoldings();
     for (;;) {
       const tip = this.ledger.tip()!;
       const news = await newBlocks(
@@ -84,8 +92,20 @@ export class AltFollower {
       }
       // Behind the look for a fork: below a tip that was taken back nothing is believed, and nobody would leave it.
       await this.#newcomers.welcome((fresh) => this.#lookBack(fresh));
-      if (news.blocks.length === 0 || this.passing.isStopped()) return;
+      if (news.blocks.length === 0 || this.passing.isStopped()) break;
     }
+    if (seen !== undefined && seen.slot <= this.ledger.tip()!.number)
+      this.#holdings.compare(seen.held, seen.slot);
+  }
+
+  #askHoldings() {
+    const { node, token, commitment } = this.#altchain;
+    return this.#holdings.ask(ACCOUNTS_A_CALL, async (keys) => {
+      const accounts = keys.map((key) => parseAltchainAddress(spellAlt(key)));
+      const { slot, amounts } = await tokenBalances(node, token, accounts, commitment);
+      const held = [...amounts].map(([at, amount]) => ({ account: altKeyOf(at), token: token.mint, amount }));
+      return { slot: Number(slot), held };
+    });
   }
 
   async #begin(): Promise<void> {

@@ -3,11 +3,14 @@
  * its parent, a log its block. A fork is noticed by hashes; what stood on the branch that ended is taken back.
  */
 import type { Logger } from "../../base/logging.ts";
+import { mayHaveSaid } from "../../base/chain/bloom.ts";
 import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain, Header, LogRange, RawLog } from "../../base/chain/provider.ts";
+import { MOST_HELD, seenByContracts } from "../../base/chain/seen-by-contracts.ts";
 import { keysOf } from "./events.ts";
+import { Holdings } from "./holdings.ts";
 import type { WatchedContracts } from "./logs-seen.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import type { Block, Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, saidOf, type LogQuestion } from "./log-questions.ts";
 import { createPassing } from "../../base/chain/passing.ts";
 import { createReader } from "./reader.ts";
@@ -22,6 +25,12 @@ export interface FollowedChain {
   readonly pollIntervalMs: number;
 }
 
+/** A block that was shown empty so often, though by its header one of the contracts may have spoken. */
+interface Doubtful {
+  readonly block: Header;
+  readonly times: number;
+}
+
 /** So near to the tip blocks are asked for by hash: a node that lags behind refuses that, and would leave out of a range what it has not. */
 const NEAR_BLOCKS = 8;
 /** Further behind than this, blocks are taken in ranges. */
@@ -30,6 +39,10 @@ const RANGE_BLOCKS = 2_000;
 /** A chain's clock and ours may differ by so much. */
 const CLOCKS_SECS = 600;
 const HEADERS_AT_ONCE = 16;
+/** What a node may have left out is looked for so often: with every block it would be half as many questions more while nothing happens. */
+const AGAIN_EVERY_BLOCKS = 2;
+/** By chance a header may also name a contract that said nothing. */
+const MOST_TIMES_ASKED = 5;
 
 export class ChainFollower {
   readonly name: string;
@@ -39,6 +52,10 @@ export class ChainFollower {
   readonly #log: Logger;
   readonly #newcomers: Newcomers;
   readonly #ofBlocks: readonly LogQuestion[];
+  readonly #mayHaveSpoken: readonly ReturnType<typeof mayHaveSaid>[];
+  readonly #holdings: Holdings;
+  #doubtful: Doubtful[] = [];
+  #lookedAgainAt = -Infinity;
   #rangeBlocks = RANGE_BLOCKS;
   #isRightChain = false;
   readonly passing: ReturnType<typeof createPassing>;
@@ -51,6 +68,10 @@ export class ChainFollower {
     this.#log = logger.child({ chain: chain.name });
     this.#newcomers = watched.newcomers();
     this.#ofBlocks = everythingSaid(chain.contracts);
+    this.#mayHaveSpoken = this.#ofBlocks.flatMap(({ address }) => address.map(mayHaveSaid));
+    this.#holdings = new Holdings({
+      ...{ watched, ledger, where: chain.where, newcomers: this.#newcomers, logger: this.#log },
+    });
     this.passing = createPassing(
       () => this.#pass(),
       chain.pollIntervalMs,
@@ -80,6 +101,7 @@ export class ChainFollower {
       await this.#leaveOrphans();
       if (this.ledger.tip() === undefined) await this.#take(head);
     }
+    await this.#lookAgain();
     await this.#newcomers.welcome((fresh) => this.#lookBack(fresh));
     for (;;) {
       const tip = this.ledger.tip()!;
@@ -116,8 +138,41 @@ export class ChainFollower {
   }
 
   async #take(header: Header): Promise<void> {
-    const logs = this.#watched.size === 0 ? [] : await this.#ask(this.#ofBlocks, { blockHash: header.hash });
+    const isWatching = this.#watched.size > 0;
+    const logs = isWatching ? await this.#ask(this.#ofBlocks, { blockHash: header.hash }) : [];
     this.ledger.append([header], this.#entriesOf(logs, new Map([[header.number, header]])));
+    if (isWatching && logs.length === 0 && this.#mayHaveSpoken.some((may) => may(header)))
+      this.#doubtful.push({ block: header, times: 1 });
+  }
+
+  /** For what a node has left out: blocks that may have said something, and what addresses hold as of the tip. */
+  async #lookAgain(): Promise<void> {
+    const tip = this.ledger.tip()!;
+    const isEarly =
+      tip.number >= this.#lookedAgainAt && tip.number < this.#lookedAgainAt + AGAIN_EVERY_BLOCKS;
+    if (isEarly || this.#watched.size === 0) return;
+    this.#lookedAgainAt = tip.number;
+    const left: Doubtful[] = [];
+    for (const { block, times } of this.#doubtful) {
+      if (this.ledger.blockAt(block.number)?.hash !== block.hash) continue;
+      if (await this.#readAgain(block))
+        this.#log.warn({ block: block.number }, "the node had left out what was said in a block");
+      else if (times + 1 < MOST_TIMES_ASKED) left.push({ block, times: times + 1 });
+    }
+    this.#doubtful = left;
+    const { tokens } = this.#chain.contracts;
+    const seen = await this.#holdings.ask(Math.floor(MOST_HELD / tokens.length), (keys) => {
+      const accounts = keys.flatMap((account) => tokens.map((token) => ({ account, token })));
+      return seenByContracts(this.#chain.chain, accounts, tip.hash as Header["hash"]);
+    });
+    if (seen !== undefined) this.#holdings.compare(seen.held, tip.number);
+  }
+
+  /** False when nothing was said in it. */
+  async #readAgain(block: Block): Promise<boolean> {
+    const logs = await this.#ask(this.#ofBlocks, { blockHash: block.hash as Header["hash"] });
+    this.ledger.insert(this.#entriesOf(logs, new Map([[block.number, block]])));
+    return logs.length > 0;
   }
 
   /** Of addresses that are new here: what blocks say of them which were taken without knowing them. */
@@ -131,8 +186,7 @@ export class ChainFollower {
     for (let number = near; number <= tip; number++) {
       const block = this.ledger.blockAt(number) ?? (await this.#chain.chain.header(number));
       if (block === undefined) throw new ChainUnreachable("the node lost a block");
-      const logs = await this.#ask(this.#ofBlocks, { blockHash: block.hash as Header["hash"] });
-      this.ledger.insert(this.#entriesOf(logs, new Map([[number, block]])));
+      await this.#readAgain(block);
     }
   }
 

@@ -77,6 +77,10 @@ export type BridgeEvent =
 export const keyOf = (address: string): Key => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
 export const addressIn = (key: Key): string => `0x${key.slice(26)}`;
 
+/** What an address has more or less by it. */
+export const gainOf = (key: Key, { from, to, amount }: Extract<BridgeEvent, { kind: "moved" }>): bigint =>
+  (to === key ? amount : 0n) - (from === key ? amount : 0n);
+
 export function keysOf(event: BridgeEvent): readonly Key[] {
   switch (event.kind) {
     case "moved":

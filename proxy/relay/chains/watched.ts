@@ -26,6 +26,8 @@ export interface Newcomers {
   welcome(lookBack: (fresh: readonly WatchedRequest[]) => Promise<void>): Promise<void>;
   /** Not taken yet: nothing is known of it. */
   readonly isWaiting: (bridgeId: string) => boolean;
+  /** What is known of this address is not whole: it is to be looked for again. */
+  again(key: Key): void;
   /** Everything is to be looked for again: the chain is not the one that was followed. */
   all(): void;
 }
@@ -118,6 +120,9 @@ export class Watched {
         }
       },
       isWaiting: (bridgeId) => waiting.has(bridgeId),
+      again: (key) => {
+        for (const id of this.ownersOf(key)) waiting.set(id, this.#requests.get(id)!);
+      },
       all: () => {
         for (const [id, request] of this.#requests) waiting.set(id, request);
       },

@@ -1,5 +1,5 @@
 /** The facts of one address on one chain, out of what its ledger has of it. Nothing is remembered between two calls. */
-import type { Key } from "../chains/events.ts";
+import { gainOf, type Key } from "../chains/events.ts";
 import type { Arrival, Burn, Leaving, Skip, Spot, Terms, VaultFacts } from "./facts.ts";
 import type { Entry, Ledger } from "../chains/ledger.ts";
 
@@ -56,8 +56,7 @@ export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion
     switch (event.kind) {
       case "moved": {
         const { amount, from, to } = event;
-        const change = (to === key ? amount : 0n) - (from === key ? amount : 0n);
-        balances.set(event.token, (balances.get(event.token) ?? 0n) + change);
+        balances.set(event.token, (balances.get(event.token) ?? 0n) + gainOf(key, event));
         if (event.token !== token || to !== key || from === key) break;
         if (!place.isFinal) notFinal += amount;
         const brought = broughtBy?.(entry, amount);

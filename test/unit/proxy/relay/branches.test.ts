@@ -52,9 +52,10 @@ class Branches {
       this.failsAfter -= 1;
       return this.failsAfter < 0 ? Promise.reject(new ChainUnreachable("cut")) : Promise.resolve(value);
     };
-    const asked: Pick<Chain, "chainId" | "isConfiguredChain" | "header" | "logs"> = {
+    const asked: Pick<Chain, "chainId" | "isConfiguredChain" | "header" | "logs" | "call"> = {
       chainId: 31_337n,
       isConfiguredChain: () => answer(true),
+      call: () => Promise.reject(new ChainRefused(-32_000, "no", "0x")),
       header: (at) => answer((at === "latest" ? this.blocks.at(-1) : this.blocks[at as number])?.header),
       logs: (_address, range) => {
         if ("blockHash" in range) {

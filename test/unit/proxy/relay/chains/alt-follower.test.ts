@@ -177,6 +177,35 @@ describe("relay on the other blockchain", function () {
     assert.deepEqual(on.kinds(deposit), ["moved"]);
   });
 
+  it("finds money that a node left out of its block, by what the account holds", async () => {
+    let leavesOut = true;
+    const bent = new Proxy(chain.node, {
+      get(node, name, self) {
+        const found = Reflect.get(node, name, self) as unknown;
+        if (name !== "getBlock" || !leavesOut) return found;
+        return (...asked: Parameters<typeof node.getBlock>) => ({
+          send: async () => ({ ...(await node.getBlock(...asked).send()), transactions: [] }),
+        });
+      },
+    });
+    const on = following(bent);
+    const [deposit, other] = [await depositKey(), await depositKey()];
+    for (const one of [deposit, other]) on.watch(one);
+    await on.follower.passing.sync();
+    await pay(deposit.key.address, AMOUNT);
+    await slots(2);
+    await on.follower.passing.sync();
+    leavesOut = false;
+    assert.deepEqual(on.kinds(deposit), []);
+    for (let i = 0; i < 3; i++) {
+      await slots(1);
+      await on.follower.passing.sync();
+    }
+    assert.deepEqual(on.kinds(deposit), ["moved"]);
+    await assertRebuilt(on, deposit);
+    assert.deepEqual(on.kinds(other), []);
+  });
+
   it("asks as often for a thousand addresses as for one", async () => {
     const calls = async (count: number): Promise<number> => {
       let asked = 0;
