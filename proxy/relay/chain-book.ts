@@ -82,7 +82,7 @@ export class WatchingBook implements Book {
       new Attestations(options.attester.client, logger, {
         pollIntervalMs: options.attester.pollIntervalMs,
         wanted: () => this.active().flatMap((id) => unfinished(this.factsOf(id))),
-        headOf: (chain) => this.#headOf(chain)?.number,
+        headOf: (chain) => followed.find(({ view }) => view.name === chain)?.follower.contractBlock(),
         onChange: ({ burner, recipient }) => this.#tellOf([burner, recipient]),
       });
   }
@@ -229,10 +229,6 @@ export class WatchingBook implements Book {
     const { name, domain, blockSecs, token } = chain;
     const view = { name, domain, blockSecs, confirmations, mint: token.mint, ledger, spell: spellAlt };
     return { view, follower: new AltFollower(chain, this.#watched, ledger, this.#logger) };
-  }
-
-  #headOf(chain: string): Block | undefined {
-    return this.#followers.find(({ name }) => name === chain)?.ledger.tip();
   }
 
   /** Of all that are like this one, and are not delivered. */

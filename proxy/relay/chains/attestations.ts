@@ -34,7 +34,7 @@ export interface AttestationOptions {
   readonly pollIntervalMs: number;
   /** Burns that have not arrived yet and are worth it, so far as they stand on their chain. */
   readonly wanted: () => readonly Burn[];
-  /** Newest block of a chain that is followed. */
+  /** Number of the newest block of a chain that is followed, as its contracts see it: they compare it. */
   readonly headOf: (chain: string) => number | undefined;
   readonly onChange: (burn: Burn) => void;
   readonly now?: () => number;

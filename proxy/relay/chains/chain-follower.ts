@@ -56,6 +56,8 @@ export class ChainFollower {
   readonly #holdings: Holdings;
   #doubtful: Doubtful[] = [];
   #lookedAgainAt = -Infinity;
+  /** What contracts see as the block's number; undefined inside: the node does not tell. */
+  #seen: { readonly number: number | undefined } | undefined;
   #rangeBlocks = RANGE_BLOCKS;
   #isRightChain = false;
   readonly passing: ReturnType<typeof createPassing>;
@@ -87,6 +89,14 @@ export class ChainFollower {
   /** Something of this request is not looked up yet. */
   isWaiting(bridgeId: string): boolean {
     return this.#newcomers.isWaiting(bridgeId);
+  }
+
+  /**
+   * Number of the newest block as contracts of the chain see it; the node's own where it does not tell. Undefined before it
+   * was asked.
+   */
+  contractBlock(): number | undefined {
+    return this.#seen && (this.#seen.number ?? this.ledger.tip()?.number);
   }
 
   async #pass(): Promise<void> {
@@ -165,6 +175,7 @@ export class ChainFollower {
       const accounts = keys.flatMap((account) => tokens.map((token) => ({ account, token })));
       return seenByContracts(this.#chain.chain, accounts, tip.hash as Header["hash"]);
     });
+    this.#seen = { number: seen?.number ?? this.#seen?.number };
     if (seen !== undefined) this.#holdings.compare(seen.held, tip.number);
   }
 

@@ -3,10 +3,11 @@ import { Contract } from "ethers";
 import type { BridgeWay } from "../../../../proxy/base/store/bridge-records.ts";
 import { loadArtifact } from "../../../../scripts/build/contracts.ts";
 import { ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
-import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
+import { mustFromHex, toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { FINALITY, paddedAddress, type InTerms } from "../../../../shared/protocol/host/forwarders.ts";
 import { attest, deliver, messageOf } from "../../../contract/forwarders/attesting.ts";
 import { MINIMUM } from "../../../contract/forwarders/stage.ts";
+import type { AttesterClient } from "../../../../proxy/relay/chains/attester-client.ts";
 import type { Bend } from "../../../support/bent-node.ts";
 import { factsText, WatchedBridge } from "../../../support/watched-bridge.ts";
 
@@ -336,6 +337,31 @@ describe("relay on real chains", function () {
     assert.equal(book.isComplete(record.id), true);
   });
 
+  it("judges a fast attestation by the number that contracts see, where that is not the node's", async () => {
+    let seen = 5;
+    const node = await on.bent(home(), ({ method, params }, result) => {
+      const isDeployless = method === "eth_call" && !("to" in Object(params[0]));
+      return isDeployless ? `${toHex(word(BigInt(seen)))}${String(result).slice(66)}` : result;
+    });
+    await home().provider.send("anvil_mine", ["0x20"]);
+    const { record, source } = await on.madeIn();
+    await second().mint(sourceOf(record), AMOUNT);
+    const sent = messageOf(await forward(source));
+    const again: string[] = [];
+    const client: AttesterClient = {
+      messagesOf: async () => [{ ...attest(sent, FAST), status: "complete" }],
+      reattest: async (nonce) => again.push(nonce) > 0,
+      fees: async () => undefined,
+    };
+    const book = on.book(client, 2, { home: node });
+    book.watch(record);
+    await book.sync();
+    const status = () => book.attestationOf(book.factsOf(record.id)!.before[0]!.burns[0]!)?.status;
+    assert.deepEqual([status(), again], ["complete", []]);
+    seen = Number(FAST.expirationBlock) - 1;
+    await within(4, book, () => status() === "expired");
+  });
+
   it("asks five questions in two blocks, with ten addresses and with ten thousand", async () => {
     const calls = async (count: number): Promise<number> => {
       const book = on.book();
@@ -355,6 +381,8 @@ describe("relay on real chains", function () {
     assert.equal(await calls(10_000), ten);
   });
 });
+
+const FAST = { nonce: 7n, finality: 1_000, expirationBlock: 20n };
 
 /** Shows no log of a later block in its first `times` answers that would have some of it. */
 function leavingOut(after: number, times: number): Bend {
