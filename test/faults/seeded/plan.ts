@@ -2,7 +2,7 @@
 import { drawCalls, showCalls, type Calls } from "./calls.ts";
 import { ENCLAVE_FAULTS, type EnclaveFault } from "./enclave-faults.ts";
 import { Random } from "./random.ts";
-import { POOL_RPC_FAULTS, type Arming } from "./rpc-faults.ts";
+import { RPC_FAULTS, type Arming } from "./rpc-faults.ts";
 import type { Moment } from "./trap.ts";
 import type { StoreName } from "./stores.ts";
 
@@ -70,7 +70,7 @@ export interface Plan {
 
 /** Every way in which a scenario can be disturbed, by the name under which it is counted. */
 export const FAULT_NAMES = [
-  ...POOL_RPC_FAULTS,
+  ...RPC_FAULTS,
   ...ENCLAVE_FAULTS,
   "kill-now",
   "kill-at-rpc",
@@ -232,7 +232,7 @@ function drawFault(random: Random, via: () => Via): Step {
     case 3:
     case 4:
     case 5: {
-      const fault = random.pick(POOL_RPC_FAULTS);
+      const fault = random.pick(RPC_FAULTS);
       const method = isOfOneKind(fault) ? undefined : random.pick(STRUCK_METHODS);
       const arming = {
         fault,
@@ -271,8 +271,8 @@ function drawFault(random: Random, via: () => Via): Step {
 }
 
 /** Those that know their methods themselves. */
-function isOfOneKind(fault: (typeof POOL_RPC_FAULTS)[number]): boolean {
-  return POOL_RPC_FAULTS.indexOf(fault) >= POOL_RPC_FAULTS.indexOf("stale");
+function isOfOneKind(fault: (typeof RPC_FAULTS)[number]): boolean {
+  return RPC_FAULTS.indexOf(fault) >= RPC_FAULTS.indexOf("stale");
 }
 
 /** One line a step. */

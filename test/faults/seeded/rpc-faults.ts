@@ -25,10 +25,10 @@ export const RPC_FAULTS = [
   "nonce-too-high",
   "already-known",
   "underpriced",
+  /** Blocks are shown without what was said in them. */
+  "omits-logs",
 ] as const;
-/** Of the node that the pool is read from: blocks are shown without what was said in them. */
-export const POOL_RPC_FAULTS = [...RPC_FAULTS, "omits-logs"] as const;
-export type RpcFault = (typeof POOL_RPC_FAULTS)[number];
+export type RpcFault = (typeof RPC_FAULTS)[number];
 
 export interface Arming {
   readonly fault: RpcFault;

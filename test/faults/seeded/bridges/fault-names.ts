@@ -44,7 +44,4 @@ export const BRIDGE_FAULT_NAMES_OF_TWO = [
   ...FOREIGN_FAULT_NAMES_OF_TWO,
 ] as const;
 export type BridgeFaultName =
-  | (typeof BRIDGE_FAULT_NAMES)[number]
-  | (typeof BRIDGE_FAULT_NAMES_OF_TWO)[number]
-  | "cannot-simulate"
-  | "omits-logs";
+  (typeof BRIDGE_FAULT_NAMES)[number] | (typeof BRIDGE_FAULT_NAMES_OF_TWO)[number] | "cannot-simulate";
