@@ -32,7 +32,8 @@ nothing is paid twice. What everybody sees is who withdrew how much; with a key 
   --to <address>          public account that gets everything
   --from-block <n>        at or before the pool's first block (default 0, which takes longer)
   --chain-id <n>          which chain it is (default: as the first node says)
-  --finality <n>          blocks on top of one that counts (default 12), or: finalized
+  --finality <n>          blocks on top of one that counts (default 12), or: finalized, which is
+                          256 where the node does not know that
   --state <folder>        what was read and sent, sealed under the key (default .cloister-exit)
   --keys <folder>         proving files and their manifest.json (default: the development keys of this repository)
   --verification-keys <folder>  by which the pool must name its circuits (default: the committed ones)

@@ -1,10 +1,11 @@
 /**
  * The pool's history from chain nodes, as the stream of events that a wallet reads: what the service tells, without the
  * service. Of a node nothing is believed that can be computed: leaves must give the head of the pool's queue, and its
- * root. What is wrong is taken back before the error is thrown, so that nobody goes on from it.
+ * root. What does not is taken back at once, down to where the pool agreed last, and asked for again: a node may have left
+ * out a log, or be behind another. Only what does not fit time and again is thrown.
  */
 import type { StreamEvent } from "../../api/data.ts";
-import { ZERO_BYTES32, type Bytes32, type Field } from "../../protocol/brands.ts";
+import { mustField, ZERO_BYTES32, type Bytes32, type Field } from "../../protocol/brands.ts";
 import { toHex, word } from "../../protocol/bytes.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { nextHead } from "../../protocol/tree.ts";
@@ -12,7 +13,16 @@ import type { NoteTree } from "../../notes/merkle.ts";
 import { delay } from "../base/aborting.ts";
 import { hasCode } from "../base/errors.ts";
 import type { Executed } from "../../protocol/host/executed-log.ts";
-import { doubted, type Block, type Finality, type Nodes, type PoolLog } from "./nodes.ts";
+import { pauseAfter } from "./asking-again.ts";
+import {
+  doubted,
+  Elsewhere,
+  type Block,
+  type Counted,
+  type Finality,
+  type Nodes,
+  type PoolLog,
+} from "./nodes.ts";
 import {
   LEAVES_VOIDED,
   readEntry,
@@ -22,6 +32,7 @@ import {
   type PoolEntry,
 } from "./pool-log.ts";
 import { PoolView } from "./pool-view.ts";
+import { LEFT_OUT } from "./roots.ts";
 
 export interface HistoryOptions {
   readonly nodes: Nodes;
@@ -66,6 +77,20 @@ interface Leaf {
   readonly source: Extract<StreamEvent, { kind: "leaf" }>["data"]["source"];
 }
 
+/** How far the history is told. */
+interface Position {
+  /** Of the last event; undefined: the beginning. */
+  readonly id: string | undefined;
+  readonly leafCount: number;
+  /** Of the pool's queue. */
+  readonly head: Bytes32;
+  /** The newest; undefined where it was told before this history began. */
+  readonly root: Field | undefined;
+}
+
+/** No pool has that root. */
+const BEGINNING: Position = { id: undefined, leafCount: 0, head: ZERO_BYTES32, root: mustField(0n) };
+
 const SOURCES = {
   "deposit-shield": "deposit",
   spend: "spend",
@@ -80,10 +105,9 @@ export class History {
   readonly voids = new Map<number, Field>();
   #voidRanges: { readonly first: number; readonly count: number }[] = [];
   #revoked: { readonly first: number; readonly last: number }[] = [];
-  #leafCount = 0;
-  #head: Bytes32 = ZERO_BYTES32;
-  /** Of the position that the two above belong to. */
-  #lastId: string | undefined;
+  #at = BEGINNING;
+  /** Where the pool's own answers agreed last. */
+  #agreed = BEGINNING;
   #owed: { readonly executed: Executed; readonly txHash: Bytes32 } | undefined;
   #synced: Block | undefined;
 
@@ -109,8 +133,26 @@ export class History {
     return this.voids.get(index) ?? tree.leaf(index)!;
   }
 
-  /** Never ends by itself: after `synced` it waits for more blocks. Throws CHAIN_DOUBTED and NODE_UNREACHABLE. */
-  async *events({ from, signal, known }: ReadOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  /**
+   * Never ends by itself: after `synced` it waits for more blocks. Throws CHAIN_DOUBTED and NODE_UNREACHABLE, and what it
+   * told until then fits.
+   */
+  async *events(options: ReadOptions): AsyncGenerator<StreamEvent, void, undefined> {
+    let { from } = options;
+    for (let failures = 0; ; failures++) {
+      try {
+        for await (const event of this.#follow({ ...options, from })) {
+          if (event.kind === "synced") failures = 0;
+          from = event.kind === "reorg" ? (event.data.from_id ?? undefined) : (event.id ?? from);
+          yield event;
+        }
+      } catch (error) {
+        await pauseAfter(error, failures, this.#options.pollMs, options.signal);
+      }
+    }
+  }
+
+  async *#follow({ from, signal, known }: ReadOptions): AsyncGenerator<StreamEvent, void, undefined> {
     const { nodes, finality, pollMs } = this.#options;
     let target = await nodes.newest(finality, signal);
     this.#requireRecent(target);
@@ -121,7 +163,7 @@ export class History {
 
     for (;;) {
       if (next === undefined) {
-        yield reorganised();
+        yield reorganised(undefined);
         await this.#begin(target, signal);
         next = this.#options.fromBlock;
       }
@@ -131,7 +173,7 @@ export class History {
         target = await nodes.newest(finality, signal);
         continue;
       }
-      yield synced(target, this.#leafCount);
+      yield synced(target, this.#at.leafCount);
       const last: Block = target;
       // One node of a provider's may be a little behind another: what is older than what was read is passed over.
       while (target.number < last.number || target.hash === last.hash) {
@@ -149,10 +191,10 @@ export class History {
     return { kind: "ready", id: undefined, data };
   }
 
-  #requireRecent({ number, timestamp }: Block): void {
-    const age = this.#options.now() - timestamp;
+  #requireRecent({ headTime }: Counted): void {
+    const age = this.#options.now() - headTime;
     if (age > this.#options.maxAgeSecs)
-      throw doubted(`its newest block that counts, ${number}, is ${age} s old: it lags, or stands still`);
+      throw doubted(`its newest block is ${age} s old: it lags, or stands still`);
   }
 
   async #requireCircuits({ number }: Block, signal: AbortSignal | undefined): Promise<void> {
@@ -160,7 +202,7 @@ export class History {
     const view = new PoolView(nodes, home, number, signal);
     for (const [kind, expected] of Object.entries(keyHashes)) {
       if ((await view.verifyingKeyHash(kind as Kind)) !== expected.toLowerCase())
-        throw doubted(`the pool at ${home.pool} verifies ${kind} by another key`);
+        throw new Elsewhere(`the pool at ${home.pool} verifies ${kind} by another key`);
     }
   }
 
@@ -181,12 +223,12 @@ export class History {
     const found = await this.#options.nodes.block(block, signal);
     if (!found.hash.startsWith(`0x${prefix}`)) return undefined;
     const tree = known();
-    if (this.#lastId !== from || this.#leafCount !== tree.leafCount) {
+    if (this.#at.id !== from || this.#at.leafCount !== tree.leafCount) {
       // What an empty leaf was queued as, only the beginning tells.
       if (tree.includes(0n as Field)) return undefined;
       this.#forget();
-      this.#leafCount = tree.leafCount;
-      this.#head = this.headOver(tree, tree.leafCount);
+      const head = this.headOver(tree, tree.leafCount);
+      this.#at = this.#agreed = { id: from, leafCount: tree.leafCount, head, root: undefined };
     }
     // Once more: the reader may have been in the middle of it.
     return block;
@@ -196,10 +238,22 @@ export class History {
     this.voids.clear();
     this.#voidRanges = [];
     this.#revoked = [];
-    this.#leafCount = 0;
-    this.#head = ZERO_BYTES32;
+    this.#at = this.#agreed = BEGINNING;
     this.#owed = undefined;
     this.#synced = undefined;
+  }
+
+  /**
+   * Takes back what came behind the last agreement. A position that an earlier history told was compared with nothing
+   * here, so it is gone back to once, and then to the beginning.
+   */
+  #goBack(): StreamEvent {
+    this.#at = this.#agreed;
+    const { id, leafCount } = this.#at;
+    for (const index of this.voids.keys()) if (index >= leafCount) this.voids.delete(index);
+    this.#owed = undefined;
+    if (this.#synced === undefined) this.#agreed = BEGINNING;
+    return reorganised(id);
   }
 
   /** Learns first which leaves and roots are none any more. */
@@ -225,7 +279,6 @@ export class History {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<StreamEvent, boolean, undefined> {
     const { nodes, home, onProgress } = this.#options;
-    let hasTold = false;
     try {
       for await (const { to, logs } of nodes.logs(home.pool, from, target.number, { signal })) {
         for (const log of logs) {
@@ -239,20 +292,19 @@ export class History {
           const first = entry?.type === "executed" ? 1 : 0;
           for (const [part, event] of told.entries()) {
             const id = `${log.block}-${log.blockHash.slice(2, 10)}-${log.index}.${first + part}`;
-            hasTold = true;
             yield { ...event, id } as StreamEvent;
-            this.#lastId = id;
+            this.#at = { ...this.#at, id };
           }
         }
-        onProgress?.({ block: to, target: target.number, leafCount: this.#leafCount });
+        onProgress?.({ block: to, target: target.number, leafCount: this.#at.leafCount });
       }
       if ((await nodes.block(target.number, signal)).hash !== target.hash) return false;
       await this.#requireRight(target, known(), signal);
       this.#synced = target;
+      this.#agreed = this.#at;
       return true;
     } catch (error) {
-      this.#lastId = undefined;
-      if (hasTold && hasCode(error, "CHAIN_DOUBTED")) yield reorganised();
+      if (hasCode(error, "CHAIN_DOUBTED")) yield this.#goBack();
       throw error;
     }
   }
@@ -276,8 +328,9 @@ export class History {
       case "root": {
         const { root, leafCount, sequence } = entry;
         if (this.#revoked.some(({ first, last }) => first <= sequence && sequence <= last)) return [];
-        if (leafCount > this.#leafCount)
-          throw doubted(`leaves ${this.#leafCount} to ${leafCount - 1} of a root are missing`);
+        if (leafCount > this.#at.leafCount)
+          throw doubted(`leaves ${this.#at.leafCount} to ${leafCount - 1} of a root are missing`);
+        this.#at = { ...this.#at, root };
         return [
           { kind: "root", data: { root: toHex(word(root)), leaf_count: leafCount, block_number: log.block } },
         ];
@@ -333,10 +386,10 @@ export class History {
     const { index, commitment } = leaf;
     const isVoid = this.#isVoid(index);
     if (isVoid) this.voids.set(index, commitment);
-    if (index > this.#leafCount) throw doubted(`leaves ${this.#leafCount} to ${index - 1} are missing`);
-    if (index === this.#leafCount) {
-      this.#head = nextHead(this.#head, commitment);
-      this.#leafCount += 1;
+    const { leafCount, head } = this.#at;
+    if (index > leafCount) throw doubted(`leaves ${leafCount} to ${index - 1} are missing`);
+    if (index === leafCount) {
+      this.#at = { ...this.#at, leafCount: leafCount + 1, head: nextHead(head, commitment) };
     } else if (this.queued(tree, index) !== commitment) {
       throw doubted(`leaf ${index} is another one than before`);
     }
@@ -368,13 +421,15 @@ export class History {
     this.#requireNothingOwed();
     const view = new PoolView(this.#options.nodes, this.#options.home, target.number, signal);
     const queue = await view.queue();
-    if (queue.leafCount !== this.#leafCount)
-      throw doubted(`the pool's queue has ${queue.leafCount} leaves, and its logs ${this.#leafCount}`);
-    if (queue.head !== this.#head)
+    if (queue.leafCount !== this.#at.leafCount)
+      throw doubted(`the pool's queue has ${queue.leafCount} leaves, and its logs ${this.#at.leafCount}`);
+    if (queue.head !== this.#at.head)
       throw doubted("the leaves that it shows do not give the head of the pool's queue");
     const { root, leafCount } = await view.currentRoot();
     if (leafCount > tree.leafCount || tree.root(leafCount) !== root)
       throw doubted("the leaves that it shows do not give the pool's root");
+    // By its value: a refutation gives an earlier root its own leaf count back.
+    if (leafCount > 0 && this.#at.root !== undefined && this.#at.root !== root) throw doubted(LEFT_OUT);
   }
 }
 
@@ -390,9 +445,9 @@ function measuredOf({ npk, asset, value }: Pick<NoteHashed, "npk" | "asset" | "v
   return { npk: toHex(word(npk)), asset, value: String(value) };
 }
 
-/** All that was told is taken back. */
-function reorganised(): StreamEvent {
-  return { kind: "reorg", id: undefined, data: { from_id: null } };
+/** Undefined: all that was told is taken back. */
+function reorganised(id: string | undefined): StreamEvent {
+  return { kind: "reorg", id: undefined, data: { from_id: id ?? null } };
 }
 
 function synced({ number }: Block, leafCount: number): StreamEvent {

@@ -15,6 +15,10 @@ export class NodeRefused extends Error {
     super(message);
     this.data = data;
   }
+  /** The contract's word; else the node's own, of a block that it lacks or of too many questions. */
+  get isRevert(): boolean {
+    return /revert/i.test(this.message) || /^(0x|revert)/i.test(this.data ?? "");
+  }
 }
 
 export interface JsonRpc {

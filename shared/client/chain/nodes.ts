@@ -28,6 +28,18 @@ export interface PoolLog {
 /** Blocks below the newest one, or the chain's own word. */
 export type Finality = number | "finalized";
 
+/** The newest block that counts. */
+export interface Counted extends Block {
+  /** Of the newest block of all, Unix seconds: what is final is old, and the node may be up to date nevertheless. */
+  readonly headTime: number;
+}
+
+/**
+ * Blocks below the newest one where a node does not know "finalized": more than were ever reorganised on a public chain
+ * with blocks every few seconds (157, Polygon, February 2023).
+ */
+const FINALIZED_BLOCKS = 256;
+
 /** Of what is asked for at first, and what no node is asked for more than. */
 const FIRST_SPAN = 5_000;
 const LONGEST_SPAN = 200_000;
@@ -44,20 +56,17 @@ export class Nodes {
   }
 
   /** The newest block that counts, the same at every node: the lowest that any of them has. */
-  async newest(finality: Finality, signal?: AbortSignal): Promise<Block> {
+  async newest(finality: Finality, signal?: AbortSignal): Promise<Counted> {
     await this.#onChain(signal);
-    const heads = await this.#each(async (node) =>
-      blockOf(
-        await node.ask(
-          "eth_getBlockByNumber",
-          [finality === "finalized" ? finality : "latest", false],
-          signal,
-        ),
-      ),
-    );
-    const lowest = Math.min(...heads.map(({ number }) => number));
-    const number = finality === "finalized" ? lowest : Math.max(0, lowest - finality);
-    return this.block(number, signal);
+    const heads = await this.#each(async (node) => {
+      const head = blockOf(await node.ask("eth_getBlockByNumber", ["latest", false], signal));
+      const counted =
+        finality === "finalized" ? await finalizedBy(node, head, signal) : head.number - finality;
+      return { ...head, counted: Math.max(0, counted) };
+    });
+    const headTime = Math.min(...heads.map(({ timestamp }) => timestamp));
+    const number = Math.min(...heads.map(({ counted }) => counted));
+    return { ...(await this.block(number, signal)), headTime };
   }
 
   async block(number: number, signal?: AbortSignal): Promise<Block> {
@@ -138,7 +147,7 @@ export class Nodes {
     const asked = (this.#isOnChain ??= this.#each(async (node) => {
       const chainId = quantity(await node.ask("eth_chainId", [], signal));
       if (chainId !== this.#chainId)
-        throw doubted(`${node.shownAs} is on chain ${chainId}, and not on ${this.#chainId}`);
+        throw new Elsewhere(`${node.shownAs} is on chain ${chainId}, and not on ${this.#chainId}`);
     }).then(() => undefined));
     asked.catch(() => (this.#isOnChain = undefined));
     return asked;
@@ -162,6 +171,24 @@ export class Nodes {
 
 export function doubted(detail: string): ClientError {
   return new ClientError("CHAIN_DOUBTED", detail);
+}
+
+/** Another chain or contract than the pinned one: asking again changes nothing. */
+export class Elsewhere extends ClientError {
+  constructor(detail: string) {
+    super("CHAIN_DOUBTED", detail);
+  }
+}
+
+/** What is no answer to that tag, an error of any code or no block, is of a node that does not know it. */
+async function finalizedBy(node: JsonRpc, head: Block, signal: AbortSignal | undefined): Promise<number> {
+  try {
+    const found = await node.ask("eth_getBlockByNumber", ["finalized", false], signal);
+    if (found !== null) return blockOf(found).number;
+  } catch (error) {
+    if (!(error instanceof NodeRefused)) throw error;
+  }
+  return head.number - FINALIZED_BLOCKS;
 }
 
 export const hex = (value: number | bigint): string => `0x${value.toString(16)}`;

@@ -7,9 +7,10 @@ import type { Home, Kind } from "../../protocol/statements.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
 import { POOL } from "../statements/execute-call.ts";
 import { planAdvance, type AdvancePlan } from "./advance.ts";
+import { askedAgain } from "./asking-again.ts";
 import type { ChainOptions } from "./chain-options.ts";
 import { History, type ReadOptions } from "./history.ts";
-import { hex, type Block, type Nodes } from "./nodes.ts";
+import { doubted, hex, type Block, type Nodes } from "./nodes.ts";
 import { CLAIM_ADDED, readClaim, type ClaimAdded } from "./pool-log.ts";
 import { PoolView } from "./pool-view.ts";
 import { RootFinder, type Roots } from "./roots.ts";
@@ -30,6 +31,7 @@ export class PoolChain {
   readonly #nodes: Nodes;
   readonly #home: Home;
   readonly #fromBlock: number;
+  readonly #pollMs: number;
   readonly #history: History;
   readonly #roots: RootFinder;
   #found: { readonly at: Block; readonly tree: NoteTree; readonly roots: Promise<Roots> } | undefined;
@@ -41,6 +43,7 @@ export class PoolChain {
     this.#nodes = nodes;
     this.#home = home;
     this.#fromBlock = fromBlock;
+    this.#pollMs = pollMs;
     this.#history = new History({
       nodes,
       home,
@@ -68,7 +71,8 @@ export class PoolChain {
   roots(tree: NoteTree, signal?: AbortSignal): Promise<Roots> {
     const at = this.#history.synced;
     if (this.#found?.at !== at || this.#found.tree !== tree) {
-      const found = { at, tree, roots: this.#roots.find(at, tree, signal) };
+      const find = (): Promise<Roots> => this.#roots.find(at, tree, signal);
+      const found = { at, tree, roots: askedAgain(find, this.#pollMs, signal) };
       this.#found = found;
       found.roots.catch(() => {
         if (this.#found === found) this.#found = undefined;
@@ -95,18 +99,24 @@ export class PoolChain {
   }
 
   /** Claims to a public account, whoever made them. */
-  async claimsOf(asset: Address, recipient: Address, signal?: AbortSignal): Promise<ClaimAdded[]> {
-    const token = `0x${asset.slice(2).padStart(64, "0")}`;
-    const topics = [CLAIM_ADDED, null, token];
+  claimsOf(asset: Address, recipient: Address, signal?: AbortSignal): Promise<ClaimAdded[]> {
+    const find = async (): Promise<ClaimAdded[]> => {
+      const claims = await this.#claims(asset, signal);
+      return claims.filter((claim) => claim.recipient === recipient);
+    };
+    return askedAgain(find, this.#pollMs, signal);
+  }
+
+  async #claims(asset: Address, signal: AbortSignal | undefined): Promise<ClaimAdded[]> {
+    const topics = [CLAIM_ADDED, null, `0x${asset.slice(2).padStart(64, "0")}`];
     const found: ClaimAdded[] = [];
-    const { number } = this.#history.synced;
-    for await (const { logs } of this.#nodes.logs(this.#home.pool, this.#fromBlock, number, {
-      topics,
-      signal,
-    }))
-      found.push(
-        ...logs.map(readClaim).filter((claim) => claim.recipient === recipient && claim.asset === asset),
-      );
+    const [{ number }, view] = [this.#history.synced, this.view(signal)];
+    const range = { topics, signal };
+    for await (const { logs } of this.#nodes.logs(this.#home.pool, this.#fromBlock, number, range))
+      found.push(...logs.map(readClaim).filter((claim) => claim.asset === asset));
+    const { made } = await view.claimLine(asset);
+    if (BigInt(found.length) !== made)
+      throw doubted(`the pool has made ${made} claims, and its logs ${found.length}`);
     return found;
   }
 }

@@ -5,7 +5,7 @@ import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { ClientError } from "../base/errors.ts";
 import { POOL } from "../statements/execute-call.ts";
 import { NodeRefused } from "./json-rpc.ts";
-import { doubted, type Nodes } from "./nodes.ts";
+import { Elsewhere, type Nodes } from "./nodes.ts";
 
 export interface RootRecord {
   readonly leafCount: number;
@@ -90,7 +90,7 @@ export class PoolView {
       );
     } catch (error) {
       if (!(error instanceof NodeRefused)) throw error;
-      if (/revert/i.test(error.message)) throw this.#noPool(name);
+      if (error.isRevert) throw this.#noPool(name);
       // It has forgotten the state of that block, say.
       throw new ClientError("NODE_UNREACHABLE", `${name} at block ${this.#block}: ${error.message}`, {
         cause: error,
@@ -105,6 +105,6 @@ export class PoolView {
   }
 
   #noPool(name: string): ClientError {
-    return doubted(`no pool of this version answers ${name} at ${this.#pool}`);
+    return new Elsewhere(`no pool of this version answers ${name} at ${this.#pool}`);
   }
 }

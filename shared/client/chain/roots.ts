@@ -1,6 +1,7 @@
 /**
  * Which roots a proof may use now, and which ones later: found backwards from the newest block, so that nothing needs
- * to be remembered. A root counts only if one's own leaves give it.
+ * to be remembered. A root counts only if one's own leaves give it. A log of an earlier root that a node leaves out makes
+ * money look younger than it is, until roots are looked for at a later block.
  */
 import type { Field } from "../../protocol/brands.ts";
 import type { Home } from "../../protocol/statements.ts";
@@ -29,6 +30,8 @@ interface Told {
 }
 
 const FIRST_SPAN = 5_000;
+/** Without it nothing would seem to cover the newest leaves. */
+export const LEFT_OUT = "it leaves out the log of the pool's root";
 
 export class RootFinder {
   readonly #nodes: Nodes;
@@ -44,6 +47,7 @@ export class RootFinder {
   /** As of `at`, up to which `tree` was read. */
   async find(at: Block, tree: NoteTree, signal?: AbortSignal): Promise<Roots> {
     const view = new PoolView(this.#nodes, this.#home, at.number, signal);
+    const current = await view.currentRoot();
     const younger: Told[] = [];
     const revoked: { readonly first: number; readonly last: number }[] = [];
     for (let to = at.number, span = FIRST_SPAN; to >= this.#fromBlock; span *= 2) {
@@ -51,12 +55,15 @@ export class RootFinder {
       const told = await this.#between(from, to, revoked, signal);
       const found = await newestAged(told, view, at.timestamp);
       younger.unshift(...told.slice(found.place + 1));
+      const newest = younger.at(-1) ?? found.root;
+      if (newest !== undefined && newest.root !== current.root) throw doubted(LEFT_OUT);
       if (found.root !== undefined) {
         requireOwn(tree, found.root);
         return { aged: found.root, coveredFrom: coverage(younger, found.root, tree, view) };
       }
       to = from - 1;
     }
+    if (younger.length === 0 && current.leafCount > 0) throw doubted(LEFT_OUT);
     return { aged: undefined, coveredFrom: coverage(younger, undefined, tree, view) };
   }
 

@@ -9,10 +9,11 @@ import {
   type Wallet,
   type WithoutService,
 } from "../../../shared/client/index.ts";
-import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
+import { EXECUTED_TOPIC, readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { LonePool, SILENCE_SECS, type LoneWallet } from "../../support/lone-pool.ts";
-import { startBentNode, type BentNode } from "../watch/bent-node.ts";
+import { until } from "../../support/until.ts";
+import { leavingOutOnce, startBentNode, type BentNode } from "../watch/bent-node.ts";
 
 type Log = { readonly topics: string[]; readonly data: string; readonly blockNumber: string };
 type Block = { readonly number: string; readonly hash: string };
@@ -94,6 +95,49 @@ describe("a wallet without its service, and nodes that lie or lag", function () 
     assert.equal(longest, 3);
   });
 
+  it("asks again for a statement that a node leaves out once", async () => {
+    node.bend("eth_getLogs", leavingOutOnce(EXECUTED_TOPIC));
+    const alone = await open();
+    await alone.sync();
+    assert.equal(opened[0]!.balance().total, 60n);
+  });
+
+  it("waits for no node longer than its caller does", async () => {
+    node.bend("eth_getLogs", (logs) => withoutFirst(logs as Log[]));
+    const leaving = new AbortController();
+    const alone = await open({ chain: { pollMs: 2_000_000_000 } });
+    const synced = alone.sync({ signal: leaving.signal });
+    await until("a first reading", () => (node.asked.get("eth_getLogs") ?? 0) > 1);
+    leaving.abort();
+    await assert.rejects(synced, { name: "AbortError" });
+  });
+
+  it('a node that does not know the tag "finalized" is asked for blocks that lie deep instead', async () => {
+    await lone.provider.send("anvil_mine", ["0x100"]);
+    const refusals: ((block: unknown) => unknown)[] = [
+      () => null,
+      () => {
+        throw new Error("invalid argument 0: hex string without 0x prefix");
+      },
+    ];
+    for (const refuse of refusals) {
+      node.bend("eth_getBlockByNumber", (block, [tag]) => (tag === "finalized" ? refuse(block) : block));
+      const alone = await open({ chain: { finality: "finalized" } });
+      await alone.sync();
+      assert.equal(opened.at(-1)!.balance().total, 60n);
+    }
+  });
+
+  it("what is final may be old: the newest block alone says whether a node is up to date", async () => {
+    const now = `0x${Math.floor(Date.now() / 1000).toString(16)}`;
+    node.bend("eth_getBlockByNumber", (block, [tag]) => ({
+      ...(block as Block),
+      timestamp: tag === "latest" ? now : "0x65000000",
+    }));
+    const alone = await open({ chain: { finality: "finalized", maxAgeSecs: 900 } });
+    await alone.sync();
+  });
+
   it("does not believe a history with a statement missing", async () => {
     node.bend("eth_getLogs", (logs) => withoutFirst(logs as Log[]));
     await doubts(await open(), /leaves 0 to 2 of a root are missing/);
@@ -147,6 +191,18 @@ describe("a wallet without its service, and nodes that lie or lag", function () 
     await doubts(await open({ pool: lone.asset }), /no pool of this version answers/);
   });
 
+  it("a head that is behind the one before for a moment is asked for again", async () => {
+    const storage = memoryStorage();
+    const before = await open({ storage });
+    await before.sync();
+    await opened.splice(0)[0]!.close();
+    const old = await lone.provider.send("eth_getBlockByNumber", ["0x3", false]);
+    let times = 1;
+    node.bend("eth_getBlockByNumber", (block, [tag]) => (tag === "latest" && times-- > 0 ? old : block));
+    await (await open({ storage })).sync();
+    assert.equal(opened[0]!.balance().total, 60n);
+  });
+
   it("does not go back to an older head than it has seen", async () => {
     const storage = memoryStorage();
     const before = await open({ storage });
@@ -185,5 +241,23 @@ describe("a wallet without its service, and nodes that lie or lag", function () 
     const deaf = await lone.wallet({ rpc: "http://127.0.0.1:9" });
     opened.push(deaf);
     await assert.rejects(deaf.sync(), { code: "NODE_UNREACHABLE" });
+  });
+
+  it("what is left out later is read again from where the pool agreed last, and nothing wrong stays told", async () => {
+    const alone = await open();
+    await alone.sync();
+    const payer = await lone.account(5n);
+    const other = await lone.wallet({ seed: 9 });
+    await (await other.withoutService(payer)).deposit(5n);
+    await other.close();
+    const ranges: number[] = [];
+    const leave = leavingOutOnce(EXECUTED_TOPIC);
+    node.bend("eth_getLogs", (logs, [range]) => {
+      ranges.push(Number((range as { fromBlock: string }).fromBlock));
+      return leave(logs, [range]);
+    });
+    await alone.sync();
+    assert.ok(ranges.length > 1 && Math.min(...ranges) > lone.block, String(ranges));
+    assert.equal(opened[0]!.balance().total, 60n);
   });
 });

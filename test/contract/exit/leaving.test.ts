@@ -1,3 +1,4 @@
+import { Interface } from "ethers";
 import assert from "node:assert/strict";
 import { leaveAll, type Left } from "../../../scripts/exit/leaving.ts";
 import {
@@ -8,10 +9,13 @@ import {
   type WalletStorage,
 } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { LonePool, SILENCE_SECS } from "../../support/lone-pool.ts";
+import { leavingOutOnce, startBentNode, type BentNode } from "../watch/bent-node.ts";
 
 const DAY_SECS = 86_400;
+const topicOf = (event: string): string => new Interface(POOL_ABI).getEvent(event)!.topicHash;
 /** A quarter of it is what proofs can take out in a day; all that is left of it while the signers are silent. */
 const CAP = 1_000n;
 
@@ -19,11 +23,15 @@ describe("exit: the whole way out", function () {
   this.timeout(600_000);
   let prover: Prover;
   let lone: LonePool;
+  let node: BentNode;
   before(async () => {
     prover = await developmentProver();
     lone = await LonePool.start(prover, CAP);
+    node = await startBentNode(lone.anvil.url);
   });
+  afterEach(() => node.straighten());
   after(async () => {
+    await node.close();
     await lone.stop();
     await prover.close();
   });
@@ -59,6 +67,25 @@ describe("exit: the whole way out", function () {
     assert.deepEqual((await leave(wallet, account, to.address)).amounts.size, 0);
     assert.equal(await lone.provider.getTransactionCount(account.address), 2);
     await wallet.close();
+  });
+
+  it("asks again for a root's log that a node leaves out once: nothing seems to wait for an advance", async () => {
+    await (await holding(5, [7n], memoryStorage())).close();
+    const leaveOut = leavingOutOnce(topicOf("RootUpdated"));
+    // Where roots alone are asked for.
+    node.bend("eth_getLogs", (logs, [range]) =>
+      (range as { topics: unknown[] }).topics.length > 0 ? leaveOut(logs, [range]) : logs,
+    );
+    const wallet = await lone.wallet({ seed: 5, rpc: node.url });
+    const [outlook] = await (await wallet.withoutService(await lone.account())).outlook();
+    assert.deepEqual([outlook?.provable, outlook?.uncovered], [7n, 0n]);
+    await wallet.close();
+    // In the whole history.
+    node.bend("eth_getLogs", leavingOutOnce(topicOf("RootUpdated")));
+    const reader = await lone.wallet({ seed: 5, rpc: node.url });
+    await (await reader.withoutService(await lone.account())).sync();
+    assert.equal(reader.balance().unverified, 0n);
+    await reader.close();
   });
 
   it("killed before or after its transaction left, goes on and pays nothing twice", async () => {
@@ -109,6 +136,10 @@ describe("exit: the whole way out", function () {
     assert.equal(theirs.claim?.amount, 1_500n);
     let left = await leave(own, account, to.address);
     assert.deepEqual([...left.amounts.values()], [1_200n]);
+    node.bend("eth_getLogs", leavingOutOnce(topicOf("ClaimAdded")));
+    const reader = await lone.wallet({ seed: 4, rpc: node.url });
+    const { owed } = await (await reader.withoutService(account)).payClaims(to.address);
+    assert.equal(owed, 1_200n, "a claim's log that a node leaves out once is asked for again");
     for (let days = 0; left.waitingFor.length > 0; days++) {
       assert.ok(days < 6, "it does not end");
       const [{ until, what } = { until: 0, what: "" }] = left.waitingFor;
@@ -119,6 +150,6 @@ describe("exit: the whole way out", function () {
     }
     assert.equal(await lone.publicBalance(other.address), 1_500n);
     assert.equal(await lone.publicBalance(to.address), 1_200n);
-    for (const one of [strangers, own]) await one.close();
+    for (const one of [strangers, own, reader]) await one.close();
   });
 });
