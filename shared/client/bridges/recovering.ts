@@ -3,10 +3,12 @@
  * money in it is found, and every step is done that remains. Nothing is remembered between two calls; what was done is
  * read from the chains, so a run that was stopped is simply started again.
  */
-import type { Address, Bytes32 } from "../../protocol/brands.ts";
+import type { Address } from "../../protocol/brands.ts";
 import { paddedAddress, TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
 import { requireAddress } from "../base/pins.ts";
-import { Attestations, burnsAt, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/deliveries.ts";
+import { Attestations } from "./recovery/attestations.ts";
+import { burnsAt, burnsOfExits, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/burns.ts";
+import { Deliveries } from "./recovery/deliveries.ts";
 import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
 import { ForeignChain } from "./recovery/foreign-chain.ts";
 import { FORWARDERS, Holdings, type Held } from "./recovery/held.ts";
@@ -20,11 +22,12 @@ import type {
   StrayMoney,
 } from "./recovery/options.ts";
 import { OtherTokens } from "./recovery/other-tokens.ts";
-import { Places, type Place } from "./recovery/places.ts";
+import { Places, vaultsOf, type Place } from "./recovery/places.ts";
 
 /**
  * One round: what there is, every step that can be done now, and what only time helps with. To be called again while a step
- * was done: what one moves, another moves on.
+ * was done: what one moves, another moves on. That nothing is left is certain once a second round says so, too: what is on
+ * its way, and how far addresses were used, logs alone tell, and a node may have left some out.
  */
 export function recoverBridges(options: RecoveryOptions): Promise<Recovery> {
   return new Round(options).play();
@@ -60,19 +63,20 @@ class Round {
 
   async play(): Promise<Recovery> {
     const cctp = await this.#cctpPlaces();
-    const burns = new Map<CctpPlace, BurnFound[]>();
-    for (const place of cctp.values()) burns.set(place, await burnsAt(place));
-    const atHome = [...cctp.values()].filter(({ chain }) => chain === this.#home);
-    this.#places.learn(atHome.flatMap((place) => burns.get(place) ?? []));
-    const places = await this.#places.used((some) => this.#usedOf(some, [...burns.values()].flat()));
+    const [leaving, coming]: [BurnFound[][], BurnFound[][]] = [[], []];
+    for (const place of cctp.values())
+      if (place.chain === this.#home) leaving.push(await burnsOfExits(place, this.#factory));
+      else if (this.#attestations !== undefined) coming.push(await burnsAt(place));
+    this.#places.learn(leaving.flat());
+    const burns = [...leaving, ...coming].flat();
+    const places = await this.#places.used((some) => this.#usedOf(some, burns));
     // From the far end to the near one: what a step moves is then seen by the next.
     for (const place of places) if (place.deposit !== undefined) await this.#burnForeign(place);
     for (const place of places) for (const held of this.#holdings.elsewhere(place)) await this.#move(held);
-    // With those of this round.
-    for (const place of cctp.values()) burns.set(place, await burnsAt(place));
-    await this.#deliver(places, cctp, burns);
     for (const place of places) await this.#move(this.#holdings.atHome(place));
     for (const place of places) await this.#sendBackOthers(place);
+    // Last: it needs the attester, and nothing else does.
+    await this.#deliver(places, cctp, burns);
     return { found: this.#found, steps: this.#steps, waitingFor: this.#waits, strays: this.#strays };
   }
 
@@ -201,44 +205,26 @@ class Round {
     this.#say({ what: "burn", chainId: null, address, amount, ...attempt });
   }
 
+  /** What it brings goes on at once. */
   async #deliver(
     places: readonly Place[],
     cctp: ReadonlyMap<number, CctpPlace>,
-    burns: ReadonlyMap<CctpPlace, BurnFound[]>,
+    burns: readonly BurnFound[],
   ): Promise<void> {
     if (this.#attestations === undefined) return;
-    const incoming = new Map(places.map((place) => [paddedAddress(place.at.address), place]));
-    const outgoing = new Set(places.filter(({ at }) => at.direction === "out").map(({ at }) => at.address));
-    for (const [source, all] of burns)
-      for (const { recipient, depositor, transaction } of all)
-        if (incoming.has(recipient) || outgoing.has(depositor))
-          await this.#deliverOne(source.domain, transaction, recipient, cctp);
-    for (const { deposit, at } of places) {
-      if (deposit === undefined || this.#foreign === undefined) continue;
-      const recipient = paddedAddress(at.address);
-      for (const transaction of await this.#foreign.transactions(deposit))
-        await this.#deliverOne(this.#foreign.domain, transaction, recipient, cctp, () =>
-          this.#foreign!.isBy(transaction, deposit),
-        );
-    }
-  }
-
-  /** Of transactions on the other blockchain some bring money, and are no burns: nobody attests those, nor is to be waited for. */
-  async #deliverOne(
-    domain: number,
-    transaction: string,
-    recipient: Bytes32,
-    cctp: ReadonlyMap<number, CctpPlace>,
-    isBurn: () => Promise<boolean> = () => Promise.resolve(true),
-  ): Promise<void> {
-    const deliveries = await this.#attestations!.deliver(domain, transaction, recipient, cctp);
-    for (const delivery of deliveries) {
-      if (delivery.state === "pending" && (await isBurn()))
-        this.#wait(`delivery of ${transaction}: ${delivery.reason}`, undefined);
-      if (delivery.state !== "attempted") continue;
-      const { amount, attempt } = delivery;
-      const chainId = cctp.get(domain)?.chain.chainId ?? null;
-      this.#say({ what: "deliver", chainId, address: recipient, amount, ...attempt });
+    const deliveries = new Deliveries(this.#attestations, cctp, this.#foreign);
+    for (const held of places.map((place) => this.#holdings.atHome(place))) {
+      let hasBrought = false;
+      for await (const delivery of deliveries.of(held, burns)) {
+        if (delivery.state === "waiting") {
+          this.#wait(`delivery of ${delivery.transaction}: ${delivery.reason}`, undefined);
+          continue;
+        }
+        const { from, recipient, amount, attempt } = delivery;
+        this.#say({ what: "deliver", chainId: from, address: recipient, amount, ...attempt });
+        hasBrought ||= attempt.state === "done" && recipient === paddedAddress(held.vault);
+      }
+      if (hasBrought) await this.#move(held);
     }
   }
 
@@ -275,15 +261,15 @@ class Round {
   }
 
   #say(step: RecoveryStep): void {
+    const { what, state, transaction } = step;
     this.#steps.push(step);
     this.#options.report?.(step);
+    // The next round finds it.
+    if (state === "done" && ["forward", "flush"].includes(what) && this.#attestations !== undefined)
+      this.#wait(`delivery of ${transaction}: it was burned just now`, undefined);
   }
 
   #wait(what: string, until: number | undefined): void {
     this.#waits.push({ what, until });
   }
-}
-
-function vaultsOf({ at }: Place): Address[] {
-  return at.direction === "in" && at.source !== undefined ? [at.address, at.source.address] : [at.address];
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { base58 } from "@scure/base";
-import { Contract, Interface, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
+import { Contract, Interface, JsonRpcProvider, toBeHex, Wallet as Account, ZeroHash } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployTestUsdc } from "../../../scripts/deploy/pool.ts";
 import { deployForwarders } from "../../../scripts/deploy/forwarders.ts";
@@ -44,6 +44,15 @@ const POOL = new Interface(POOL_ABI);
 const ALT_DOMAIN = 5;
 const ALT_MESSENGER = addressToWord("0x00000000000000000000000000000000000000a5" as Address);
 const altToken = ({ token }: TestAltchain) => toBytes32(base58.decode(token.mint));
+
+const DEPOSIT_FOR_BURN =
+  "function depositForBurn(uint256 amount, uint32 domain, bytes32 recipient, address token, bytes32 caller, uint256 maxFee, uint32 finality)";
+
+interface StrangersBurn {
+  readonly caller: string;
+  readonly maxFee: bigint;
+  readonly finality: number;
+}
 
 export class RecoveryStage {
   readonly lone: LonePool;
@@ -178,6 +187,23 @@ export class RecoveryStage {
     const { abi } = await loadArtifact("TestUSDC");
     const token = new Contract(usdc, abi, await provider.getSigner(0));
     await ((await token.getFunction("mint")(to, amount)) as { wait(): Promise<unknown> }).wait();
+  }
+
+  /** On the second chain, towards any address of the first. */
+  async burnByStranger(to: Address, amount: bigint, bend: Partial<StrangersBurn> = {}): Promise<void> {
+    const { caller = ZeroHash, maxFee = 0n, finality = 2_000 } = bend;
+    const [{ domain }, { usdc, messenger }] = this.#cctp as readonly [CctpContracts, CctpContracts];
+    const stranger = await this.second.getSigner(0);
+    await this.pay("second", await stranger.getAddress(), amount);
+    const token = new Contract(usdc, ["function approve(address, uint256)"], stranger);
+    await (await token.getFunction("approve").send(messenger, amount)).wait();
+    const burner = new Contract(messenger, [DEPOSIT_FOR_BURN], stranger);
+    const args = [amount, domain, addressToWord(to), usdc, caller, maxFee, finality];
+    await (await burner.getFunction("depositForBurn").send(...args)).wait();
+  }
+
+  get messengers(): readonly Address[] {
+    return this.#cctp.map(({ messenger }) => messenger);
   }
 
   async balance(chain: "home" | "second", of: string): Promise<bigint> {

@@ -1,174 +1,167 @@
 /**
- * Burns on one chain that have not been minted on the other yet. Everything is read from the chains but the attestation,
- * which its API gives to anybody; whether it is one, the contract that mints decides.
+ * What of one address's burns can be minted now, own and strangers'. Everything is read from the chains but the attestation;
+ * whether it is one, the contract that mints decides. Each burn is a line by itself, whatever becomes of it.
  */
-import * as z from "../../../api/zod.ts";
 import { ZERO_BYTES32, type Address, type Bytes32 } from "../../../protocol/brands.ts";
-import { mustFromHex } from "../../../protocol/bytes.ts";
-import { fromHex } from "../../../protocol/host/text.ts";
-import { parseBurn, parseMessage, wordToAddress } from "../../../protocol/host/cctp.ts";
-import { boundedBody } from "../../base/bounded-body.ts";
-import { ClientError } from "../../base/errors.ts";
+import { wordToAddress } from "../../../protocol/host/cctp.ts";
+import { paddedAddress } from "../../../protocol/host/forwarders.ts";
+import { worthwhile } from "../../../protocol/host/worthwhile.ts";
 import { contractAbi } from "../../statements/execute-call.ts";
-import { readBaseUrl } from "../../base/reaching.ts";
-import type { Attempt, EvmChain } from "./evm-chain.ts";
+import type { Attestations, Attested } from "./attestations.ts";
+import type { BurnFound, CctpPlace } from "./burns.ts";
+import type { Attempt } from "./evm-chain.ts";
+import type { ForeignChain } from "./foreign-chain.ts";
+import type { Held } from "./held.ts";
+import { vaultsOf } from "./places.ts";
 
 const CCTP = contractAbi([
-  "function localMessageTransmitter() view returns (address)",
-  "function localDomain() view returns (uint32)",
   "function usedNonces(bytes32) view returns (uint256)",
   "function receiveMessage(bytes message, bytes attestation) returns (bool)",
   // Of a contract that alone may deliver, such as the exchange's.
   "function relay(bytes message, bytes attestation)",
-  "event DepositForBurn(address indexed burnToken, uint256 amount, address indexed depositor, bytes32 mintRecipient, uint32 destinationDomain, bytes32 destinationTokenMessenger, bytes32 destinationCaller, uint256 maxFee, uint32 indexed minFinalityThreshold, bytes hookData)",
   "error Error(string)",
 ]);
-const BURNED = CCTP.getEvent("DepositForBurn")!.topicHash;
-
-const ANSWER_BYTES = 4 << 20;
-const PATIENCE_MS = 20_000;
-/** Attested. Whatever else is in the list is not there yet: of a pending one the API says nulls. */
-const attestedMessage = z.object({
-  message: z.string(),
-  attestation: z.string(),
-  status: z.literal("complete"),
-});
-const answer = z.object({ messages: z.array(z.unknown()) });
-
-/** A chain where CCTP is. */
-export interface CctpPlace {
-  readonly chain: EvmChain;
-  readonly messenger: Address;
-  readonly transmitter: Address;
-  readonly domain: number;
-}
-
-/** Undefined where the messenger is none. */
-export async function cctpPlace(chain: EvmChain, messenger: Address): Promise<CctpPlace | undefined> {
-  const found = await chain.read(CCTP, messenger, "localMessageTransmitter", []);
-  if (found === undefined) return undefined;
-  const transmitter = (found[0] as string).toLowerCase() as Address;
-  const numbered = await chain.read(CCTP, transmitter, "localDomain", []);
-  return numbered && { chain, messenger, transmitter, domain: Number(numbered[0]) };
-}
-
-/** A burn that mints to `recipient`, or whose money was at `depositor`. */
-export interface BurnFound {
-  readonly transaction: string;
-  readonly depositor: Address;
-  readonly recipient: Bytes32;
-  readonly destination: number;
-  readonly amount: bigint;
-  readonly hook: Uint8Array;
-}
-
-export async function burnsAt({ chain, messenger }: CctpPlace): Promise<BurnFound[]> {
-  const logs = await chain.logs(messenger, [BURNED]);
-  return logs.flatMap(({ topics, data, txHash }) => {
-    const args = CCTP.parseLog({ topics, data })?.args;
-    return args === undefined
-      ? []
-      : [
-          {
-            transaction: txHash,
-            depositor: (args["depositor"] as string).toLowerCase() as Address,
-            recipient: args["mintRecipient"] as Bytes32,
-            destination: Number(args["destinationDomain"]),
-            amount: args["amount"] as bigint,
-            hook: mustFromHex(args["hookData"] as string),
-          },
-        ];
-  });
-}
 
 export type Delivery =
-  | { readonly state: "delivered" }
-  | { readonly state: "pending"; readonly reason: string }
-  | { readonly state: "attempted"; readonly amount: bigint; readonly attempt: Attempt };
+  | { readonly state: "waiting"; readonly transaction: string; readonly reason: string }
+  | {
+      readonly state: "attempted";
+      /** Null: the other blockchain. */
+      readonly from: number | null;
+      readonly recipient: Bytes32;
+      readonly amount: bigint;
+      readonly attempt: Attempt;
+    };
 
-export class Attestations {
-  readonly #base: string;
-  readonly #fetch: typeof fetch;
-  readonly #signal: AbortSignal | undefined;
+export class Deliveries {
+  readonly #attestations: Attestations;
+  readonly #places: ReadonlyMap<number, CctpPlace>;
+  readonly #foreign: ForeignChain | undefined;
+  readonly #taken = new Set<Attested>();
 
-  /** Throws OPTIONS_INVALID. */
-  constructor(base: string, ask: typeof fetch | undefined, signal: AbortSignal | undefined) {
-    this.#base = readBaseUrl(base, "attestations");
-    this.#fetch = async (input, init) => (ask ?? fetch)(input, init);
-    this.#signal = signal;
+  /** `places` by domain. */
+  constructor(
+    attestations: Attestations,
+    places: ReadonlyMap<number, CctpPlace>,
+    foreign: ForeignChain | undefined,
+  ) {
+    this.#attestations = attestations;
+    this.#places = places;
+    this.#foreign = foreign;
   }
 
-  /** Every message of that transaction to that recipient. */
-  async deliver(
-    sourceDomain: number,
-    transaction: string,
-    recipient: Bytes32,
-    places: ReadonlyMap<number, CctpPlace>,
-  ): Promise<Delivery[]> {
-    const query = `transactionHash=${encodeURIComponent(transaction)}`;
-    const found = await this.#ask(`/v2/messages/${sourceDomain}?${query}`);
-    if (found === undefined) return [{ state: "pending", reason: "nobody has attested it yet" }];
-    const { data } = answer.safeParse(found);
-    if (data === undefined)
-      throw new ClientError("UNEXPECTED_ANSWER", "attestations are not of the documented form");
-    const deliveries: Delivery[] = [];
-    for (const untrusted of data.messages) {
-      const one = attestedMessage.safeParse(untrusted).data;
-      if (one === undefined) {
-        deliveries.push({ state: "pending", reason: "its burn is not final enough for the attester" });
-        continue;
+  /** `held`: what lies at home at the address; `burns`: also others'. */
+  async *of(held: Held, burns: readonly BurnFound[]): AsyncGenerator<Delivery> {
+    const { at, deposit } = held.place;
+    const own = vaultsOf(held.place);
+    // What the message itself names is a stranger's word: where no contract stands, every call succeeds and does nothing.
+    const word = at.direction === "out" ? at.terms.exit.caller : ZERO_BYTES32;
+    const caller = word === ZERO_BYTES32 ? undefined : wordToAddress(word);
+    for (const burn of burns.filter(({ depositor }) => own.includes(depositor))) {
+      const found = await this.#messageOf(burn);
+      yield* this.#bring(burn.transaction, found, burn.domain, caller);
+    }
+    if (deposit !== undefined && this.#foreign !== undefined)
+      for (const transaction of await this.#foreign.transactions(deposit)) {
+        // Others bring money, and are no burns: nobody attests those, nor is to be waited for.
+        if (!(await this.#foreign.isBy(transaction, deposit))) continue;
+        const { domain } = this.#foreign;
+        const { attested, reason } = await this.#attestations.of(domain, transaction);
+        const minted = attested.filter(({ burn }) => burn.mintRecipient === paddedAddress(at.address));
+        for (const found of minted.length === 0 ? [reason] : minted)
+          yield* this.#bring(transaction, found, domain, undefined);
       }
-      const delivery = await this.#one(one, recipient, places);
-      if (delivery !== undefined) deliveries.push(delivery);
-    }
-    return deliveries;
+    yield* this.#strange(
+      held,
+      burns.filter(({ depositor }) => !own.includes(depositor)),
+    );
   }
 
-  async #one(
-    { message: text, attestation }: { readonly message: string; readonly attestation: string },
-    recipient: Bytes32,
-    places: ReadonlyMap<number, CctpPlace>,
-  ): Promise<Delivery | undefined> {
-    const message = parseMessage(fromHex(text));
-    const burn = parseBurn(message?.body);
-    if (message === undefined || burn?.mintRecipient !== recipient) return undefined;
-    const to = places.get(message.destinationDomain);
-    if (to === undefined)
-      return {
-        state: "pending",
-        reason: `no node of the chain of domain ${message.destinationDomain} was given`,
-      };
-    const used = await to.chain.read(CCTP, to.transmitter, "usedNonces", [message.nonce]);
-    if (used === undefined || used[0] !== 0n) return { state: "delivered" };
-    const { number } = await to.chain.head();
-    if (burn.expirationBlock !== 0n && BigInt(number) >= burn.expirationBlock) {
-      await this.#ask(`/v2/reattest/${message.nonce}`, "POST");
-      return { state: "pending", reason: "its attestation had expired and was asked for again" };
+  /** Of those that name the address: each is asked about only once its amount makes it worth its delivery. */
+  async *#strange(
+    { chain, token, vault, minimum }: Held,
+    burns: readonly BurnFound[],
+  ): AsyncGenerator<Delivery> {
+    const here = burns.filter(
+      ({ recipient, destination, caller }) =>
+        recipient === paddedAddress(vault) &&
+        this.#places.get(destination)?.chain === chain &&
+        caller === ZERO_BYTES32,
+    );
+    if (here.length === 0) return;
+    const balance = await chain.balance(token, vault);
+    const attested = new Map<BurnFound, Attested>();
+    const out = new Set<BurnFound>();
+    for (;;) {
+      const left = here.filter((burn) => !out.has(burn));
+      const chosen = worthwhile(left, minimum, balance);
+      const next = chosen.filter((burn) => !attested.has(burn));
+      for (const burn of next) {
+        const found = await this.#messageOf(burn);
+        if (typeof found !== "string" && !(await this.#isMinted(found))) {
+          attested.set(burn, found);
+          continue;
+        }
+        out.add(burn);
+        yield* this.#bring(burn.transaction, found, burn.domain, undefined);
+      }
+      if (next.length > 0) continue;
+      for (const burn of chosen)
+        yield* this.#bring(burn.transaction, attested.get(burn)!, burn.domain, undefined);
+      return;
     }
-    const caller =
-      message.destinationCaller === ZERO_BYTES32 ? undefined : wordToAddress(message.destinationCaller);
+  }
+
+  /** A text says why there is none. Two burns of one transaction may be alike. */
+  async #messageOf({ domain, transaction, ...burn }: BurnFound): Promise<Attested | string> {
+    const { attested, reason } = await this.#attestations.of(domain, transaction);
+    const found = attested.find(
+      (one) =>
+        !this.#taken.has(one) &&
+        one.burn.messageSender === paddedAddress(burn.depositor) &&
+        one.burn.mintRecipient === burn.recipient &&
+        one.burn.amount === burn.amount,
+    );
+    if (found !== undefined) this.#taken.add(found);
+    return found ?? reason;
+  }
+
+  /** Nothing where it was brought already. */
+  async *#bring(
+    transaction: string,
+    found: Attested | string,
+    domain: number,
+    caller: Address | undefined,
+  ): AsyncGenerator<Delivery> {
+    const waiting = (reason: string): Delivery => ({ state: "waiting", transaction, reason });
+    if (typeof found === "string") {
+      yield waiting(found);
+      return;
+    }
+    const { text, attestation, message, burn } = found;
+    const to = this.#places.get(message.destinationDomain);
+    if (to === undefined) {
+      yield waiting(`no node of the chain of domain ${message.destinationDomain} was given`);
+      return;
+    }
+    if (await this.#isMinted(found)) return;
     const attempt =
       caller === undefined
         ? await to.chain.attempt(CCTP, to.transmitter, "receiveMessage", [text, attestation])
         : await to.chain.attempt(CCTP, caller, "relay", [text, attestation]);
-    return { state: "attempted", amount: burn.amount, attempt };
+    // Whether it has run out, only the contract knows: its blocks need not be those that nodes number.
+    if (attempt.state === "refused" && burn.expirationBlock !== 0n) {
+      await this.#attestations.reattest(found);
+      yield waiting(`${attempt.reason}; it was asked for to be attested again`);
+      return;
+    }
+    const from = this.#places.get(domain)?.chain.chainId ?? null;
+    yield { state: "attempted", from, recipient: burn.mintRecipient, amount: burn.amount, attempt };
   }
 
-  /** Undefined for what is not known. */
-  async #ask(path: string, method: "GET" | "POST" = "GET"): Promise<unknown> {
-    const ending = AbortSignal.any([
-      AbortSignal.timeout(PATIENCE_MS),
-      ...(this.#signal === undefined ? [] : [this.#signal]),
-    ]);
-    try {
-      const response = await this.#fetch(this.#base + path, { method, signal: ending });
-      if (response.status === 404 || (method === "POST" && response.status === 400)) return undefined;
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      const bytes = await boundedBody(response, ANSWER_BYTES, ending, () => undefined);
-      return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as unknown);
-    } catch (cause) {
-      this.#signal?.throwIfAborted();
-      throw new ClientError("NODE_UNREACHABLE", "the attestation API", { cause });
-    }
+  async #isMinted({ message }: Attested): Promise<boolean> {
+    const to = this.#places.get(message.destinationDomain);
+    const used = to && (await to.chain.read(CCTP, to.transmitter, "usedNonces", [message.nonce]));
+    return used !== undefined && used[0] !== 0n;
   }
 }

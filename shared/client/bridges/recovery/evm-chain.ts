@@ -3,6 +3,7 @@
  * that a step that cannot happen costs nothing.
  */
 import { ZERO_ADDRESS, type Address } from "../../../protocol/brands.ts";
+import { askedAgain } from "../../chain/asking-again.ts";
 import { createJsonRpc, NodeRefused } from "../../chain/json-rpc.ts";
 import { Nodes, type Block, type PoolLog } from "../../chain/nodes.ts";
 import { TOKEN_ABI } from "../../../contracts/abi.ts";
@@ -12,6 +13,8 @@ import type { TransactionSender } from "../../statements/sender.ts";
 import type { RecoveryChain } from "./options.ts";
 
 const TOKEN = contractAbi(TOKEN_ABI);
+/** Before what a node refuses, or what does not fit, is asked again. */
+const PAUSE_MS = 1_000;
 
 export type Attempt =
   | { readonly state: "done"; readonly transaction: string }
@@ -49,11 +52,15 @@ export class EvmChain {
 
   /** Of this round: asked once, and again behind what was sent. */
   head(): Promise<Block> {
-    this.#head ??= this.#nodes.newest(0, this.#signal);
+    this.#head ??= this.#again(() => this.#nodes.newest(0, this.#signal));
     return this.#head;
   }
 
-  /** Undefined where the call reverts, or nothing is there that answers. */
+  #again<T>(ask: () => Promise<T>): Promise<T> {
+    return askedAgain(ask, PAUSE_MS, this.#signal);
+  }
+
+  /** Undefined where the call reverts, or nothing is there that answers. A node that lacks the block says nothing of either. */
   async read(
     abi: ContractAbi,
     to: Address,
@@ -61,28 +68,36 @@ export class EvmChain {
     args: readonly unknown[],
   ): Promise<readonly unknown[] | undefined> {
     const { number } = await this.head();
-    try {
-      const answer = await this.#nodes.call(to, abi.encodeFunctionData(name, args), number, this.#signal);
-      return answer === "0x" ? undefined : abi.decodeFunctionResult(name, answer);
-    } catch (error) {
-      if (error instanceof NodeRefused) return undefined;
-      throw error;
-    }
+    const data = abi.encodeFunctionData(name, args);
+    const answer = await this.#again(async () => {
+      try {
+        return await this.#nodes.call(to, data, number, this.#signal);
+      } catch (error) {
+        if (error instanceof NodeRefused && error.isRevert) return "0x";
+        throw error;
+      }
+    });
+    return answer === "0x" ? undefined : abi.decodeFunctionResult(name, answer);
   }
 
   /** Of one contract, or of all. */
   async logs(address: Address | undefined, topics: readonly unknown[]): Promise<readonly PoolLog[]> {
     const { number } = await this.head();
-    const found: PoolLog[] = [];
-    const range = { topics, signal: this.#signal };
-    for await (const { logs } of this.#nodes.logs(address, this.#fromBlock, number, range))
-      found.push(...logs);
-    return found;
+    return this.#again(async () => {
+      const pieces: (readonly PoolLog[])[] = [];
+      const range = { topics, signal: this.#signal };
+      for await (const { logs } of this.#nodes.logs(address, this.#fromBlock, number, range))
+        pieces.push(logs);
+      return pieces.flat();
+    });
   }
 
   /** Of a token, or of the chain's own coin by the zero address. */
   async balance(token: Address, of: Address): Promise<bigint> {
-    if (token === ZERO_ADDRESS) return this.#nodes.coins(of, (await this.head()).number, this.#signal);
+    if (token === ZERO_ADDRESS) {
+      const { number } = await this.head();
+      return this.#again(() => this.#nodes.coins(of, number, this.#signal));
+    }
     const found = await this.read(TOKEN, token, "balanceOf", [of]);
     return (found?.[0] as bigint | undefined) ?? 0n;
   }

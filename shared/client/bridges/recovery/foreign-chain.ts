@@ -3,7 +3,7 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { base58 } from "@scure/base";
 import * as z from "../../../api/zod.ts";
 import { createJsonRpc, NodeRefused, type JsonRpc } from "../../chain/json-rpc.ts";
-import { ClientError } from "../../base/errors.ts";
+import { ClientError, hasCode } from "../../base/errors.ts";
 import { burnMessage, signedTransaction, type BurnTerms } from "../burn.ts";
 import type { Attempt } from "./evm-chain.ts";
 import type { RecoveryOptions } from "./options.ts";
@@ -70,11 +70,17 @@ export class ForeignChain {
     return found.filter(({ err }) => err === null || err === undefined).map(({ signature }) => signature);
   }
 
-  /** Whether the deposit key signed it: all that it ever signs is burns. Anybody else's only names its account. */
+  /**
+   * Whether the deposit key signed it: all that it ever signs is burns. Anybody else's only names its account. One that the
+   * node does not show may be one.
+   */
   async isBy(signature: string, { key }: Deposit): Promise<boolean> {
     const config = { commitment: "confirmed", encoding: "json", maxSupportedTransactionVersion: 0 };
-    const found = await this.#ask("getTransaction", [signature, config], sent);
-    if (found === null) return false;
+    const found = await this.#ask("getTransaction", [signature, config], sent).catch((error: unknown) => {
+      if (error instanceof NodeRefused || hasCode(error, "UNEXPECTED_ANSWER")) return null;
+      throw error;
+    });
+    if (found === null) return true;
     const { accountKeys, header } = found.transaction.message;
     return accountKeys.slice(0, header.numRequiredSignatures).includes(key.text);
   }

@@ -101,7 +101,7 @@ export interface StrayMoney {
 }
 
 export interface Recovery {
-  /** As it was found at the beginning of this round. */
+  /** As it was found in this round, before it was moved. */
   readonly found: readonly FoundMoney[];
   readonly steps: readonly RecoveryStep[];
   readonly waitingFor: readonly RecoveryWait[];

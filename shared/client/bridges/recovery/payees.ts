@@ -16,7 +16,7 @@ import { chainExit, venueExit } from "../bridge-pins.ts";
 import { GAP_LIMIT } from "../numbers.ts";
 import type { BridgePins } from "../../base/pinned-bridges.ts";
 import { outPlace, type Maker } from "../terms.ts";
-import type { BurnFound } from "./deliveries.ts";
+import type { BurnFound } from "./burns.ts";
 
 export interface Payees {
   readonly accounts: ReadonlySet<Address>;

@@ -14,7 +14,7 @@ import { GAP_LIMIT } from "../numbers.ts";
 import { type BridgeRecord } from "../../state/bridge-record.ts";
 import { numbered, type Unnumbered } from "../refunds.ts";
 import { inPlace, outPlace, type InPlace, type Maker, type OutPlace } from "../terms.ts";
-import type { BurnFound } from "./deliveries.ts";
+import type { BurnFound } from "./burns.ts";
 import type { RecoveryOptions } from "./options.ts";
 import { payeesIn, type Payees } from "./payees.ts";
 
@@ -26,6 +26,10 @@ export interface Deposit {
 export type Place =
   | { readonly record: BridgeRecord; readonly at: InPlace; readonly deposit: Deposit | undefined }
   | { readonly record: BridgeRecord; readonly at: OutPlace; readonly deposit: undefined };
+
+export function vaultsOf({ at }: Place): Address[] {
+  return at.direction === "in" && at.source !== undefined ? [at.address, at.source.address] : [at.address];
+}
 
 export class Places {
   readonly factory: Factory;
