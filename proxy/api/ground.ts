@@ -60,12 +60,12 @@ export async function openGround(config: Config, logger: Logger) {
   await checkChain(config, chain, pool, ourKeys, logger);
 
   const database = openDatabase(config.dataDir);
+  await claimInstance(database, config);
   const folder = await holdFolder(database, config.dataDir, (error) => {
     // As a crash: nothing is written after it, and what was accepted is the other's.
     logger.fatal({ err: error }, "this proxy was held still, and another has taken its data folder");
     process.exit(error.exitCode);
   });
-  await claimInstance(database, config);
   await adoptRebuiltIndex(openRebuildStore(database), config, logger);
   const data = openChainDataStore(database);
   const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);
