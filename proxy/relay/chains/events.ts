@@ -66,7 +66,7 @@ export type BridgeEvent =
       readonly nonce: string;
       readonly amount: bigint;
     }
-  /** The exchange's own contract on its chain has credited an account for the message with this nonce. */
+  /** The exchange's own contract on its chain has credited an account for the message with this nonce, which it received. */
   | {
       readonly kind: "credited";
       readonly account: Key;

@@ -31,11 +31,7 @@ export const words = new Interface([
   "event MessageSent(bytes message)",
   "event MessageReceived(address indexed caller, uint32 sourceDomain, bytes32 indexed nonce, bytes32 sender, uint32 indexed finalityThresholdExecuted, bytes messageBody)",
   "event MintAndWithdraw(address indexed mintRecipient, uint256 amount, address indexed mintToken, uint256 feeCollected)",
-]);
-
-/** Of the same name as a word of Forwarders, with other arguments. */
-export const exchangeEvents = new Interface([
-  "event Forwarded(address indexed recipient, uint32 destination, uint256 amount, bytes32 nonce)",
+  "event MintAndForward(address indexed forwardRecipient, address indexed forwardingAddress, address indexed token, uint32 destinationId, uint256 amount)",
 ]);
 
 const topicsOf = (...names: string[]): string[] => names.map((name) => words.getEvent(name)!.topicHash);
@@ -52,7 +48,4 @@ export const OF_VAULTS = topicsOf(
   "Returned",
 );
 /** What CCTP and the exchange say, whomever it concerns. */
-export const OF_MESSAGES = [
-  ...topicsOf("MessageSent", "MessageReceived", "MintAndWithdraw"),
-  exchangeEvents.getEvent("Forwarded")!.topicHash,
-];
+export const OF_MESSAGES = topicsOf("MessageSent", "MessageReceived", "MintAndWithdraw", "MintAndForward");

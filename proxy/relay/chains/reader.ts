@@ -7,19 +7,14 @@ import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { RawLog } from "../../base/chain/provider.ts";
 import { readBurnMessage, readReceived } from "./burn-message.ts";
 import { keyOf, type BridgeEvent, type Key } from "./events.ts";
-import {
-  exchangeEvents,
-  OF_VAULTS,
-  TRANSFER,
-  words,
-  type WatchedCctp,
-  type WatchedContracts,
-} from "./logs-seen.ts";
+import { OF_VAULTS, TRANSFER, words, type WatchedCctp, type WatchedContracts } from "./logs-seen.ts";
 
 /** What one transaction has said so far that only a later log of it makes an event. */
 interface Pending {
   readonly tx: string;
   mint?: { readonly recipient: Key; readonly amount: bigint; readonly fee: bigint } | undefined;
+  /** Nonce of the message that the exchange's contract has received and not said yet for whom. */
+  received?: string | undefined;
 }
 
 type Said = { readonly name: string; readonly args: Result } | undefined;
@@ -39,18 +34,21 @@ export function createReader(contracts: WatchedContracts): (log: RawLog) => read
       return said === undefined ? [] : ofForwarders(said.name, said.args);
     }
     const { cctp } = contracts;
-    if (by === contracts.exchange) return ofExchange(log);
     let event: BridgeEvent | undefined;
     if (tokens.has(by)) event = ofToken(by, log);
-    else if (by === cctp?.transmitter) event = ofTransmitter(parse(log), cctp, pending);
-    else if (by === cctp?.messenger) noteMint(parse(log), pending);
+    else if (by === contracts.exchange) event = ofExchange(parse(log), tokens, pending);
+    else if (by === cctp?.transmitter) {
+      const said = parse(log);
+      noteReceipt(said, contracts.exchange, pending);
+      event = ofTransmitter(said, cctp, pending);
+    } else if (by === cctp?.messenger) noteMint(parse(log), pending);
     return event === undefined ? [] : [event];
   };
 }
 
-function parse(log: RawLog, language = words): Said {
+function parse(log: RawLog): Said {
   try {
-    return language.parseLog({ topics: [...log.topics], data: log.data }) ?? undefined;
+    return words.parseLog({ topics: [...log.topics], data: log.data }) ?? undefined;
   } catch (cause) {
     throw new ChainUnreachable("a log of a known contract has another form", { cause });
   }
@@ -70,11 +68,15 @@ function ofToken(token: string, log: RawLog): BridgeEvent | undefined {
   return amount === 0n ? undefined : { kind: "moved", token, from, to, amount };
 }
 
-function ofExchange(log: RawLog): readonly BridgeEvent[] {
-  const args = parse(log, exchangeEvents)?.args;
-  if (args === undefined) return [];
-  const [account, nonce] = [keyOf(String(args["recipient"])), lower(args["nonce"])];
-  return [{ kind: "credited", account, nonce, amount: args["amount"] as bigint }];
+/** Its own word names an account and no message; the one that it has received just before is meant. */
+function ofExchange(said: Said, tokens: ReadonlySet<string>, pending: Pending): BridgeEvent | undefined {
+  if (said?.name !== "MintAndForward") return undefined;
+  const { args } = said;
+  const { received: nonce } = pending;
+  pending.received = undefined;
+  if (nonce === undefined || !tokens.has(lower(args["token"]))) return undefined;
+  const account = keyOf(String(args["forwardRecipient"]));
+  return { kind: "credited", account, nonce, amount: args["amount"] as bigint };
 }
 
 function ofForwarders(name: string, args: Result): readonly BridgeEvent[] {
@@ -135,6 +137,15 @@ function ofTransmitter(
   const sender = senders[sourceDomain];
   if (sender !== undefined && sender !== lower(args["sender"])) return undefined;
   return { kind: "minted", burn, nonce: lower(args["nonce"]), amount: mint.amount };
+}
+
+/**
+ * By its caller a message is the exchange's own: others may receive theirs in the same transaction, before, between and
+ * behind, but between its receipt and its word the exchange's contract calls nobody who could have it receive another.
+ */
+function noteReceipt(said: Said, exchange: string | undefined, pending: Pending): void {
+  if (said?.name === "MessageReceived" && lower(said.args["caller"]) === exchange)
+    pending.received = lower(said.args["nonce"]);
 }
 
 /** The minter's word comes just before the transmitter's, in the same call. */

@@ -19,7 +19,8 @@ export interface CalledContracts {
 const forwarders = new Interface(FORWARDERS_ABI);
 const messages = new Interface([
   "function receiveMessage(bytes message, bytes attestation) returns (bool)",
-  "function relay(bytes message, bytes attestation)",
+  // Of Circle's contract before the exchange, which alone may deliver what goes there.
+  "function mintAndForward(bytes message, bytes attestation)",
 ]);
 
 /**
@@ -88,7 +89,7 @@ export function deliverCall(
 ): Errand | undefined {
   const to = relay ?? at.transmitter;
   if (to === undefined) return undefined;
-  const name = relay === undefined ? "receiveMessage" : "relay";
+  const name = relay === undefined ? "receiveMessage" : "mintAndForward";
   const data = messages.encodeFunctionData(name, [message, attestation]);
   return { to, data, gasLimit: GAS.deliver, label: "delivery" };
 }

@@ -70,10 +70,10 @@ export async function depositAtExchange(
     const { message, attestation } = await attested(bridges, bridges.home.domain, hash);
     const contract = new Contract(
       bridges.perpvenue.forwarder,
-      ["function relay(bytes message, bytes attestation)"],
+      ["function mintAndForward(bytes message, bytes attestation)"],
       account.connect(venue),
     );
-    const delivery = (await contract.getFunction("relay")(message, attestation)) as {
+    const delivery = (await contract.getFunction("mintAndForward")(message, attestation)) as {
       wait(): Promise<unknown>;
     };
     await delivery.wait();

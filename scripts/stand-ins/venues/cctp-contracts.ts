@@ -70,11 +70,12 @@ export async function deployExchangeForwarder(options: ExchangeDoorOptions): Pro
   const { own, ownChain } = options;
   const reserve = await openReserve(options.folder);
   await giveCoins(ownChain, reserve.address, COINS);
-  const arguments_ = [own.transmitter, own.usdc, reserve.address];
+  const wallet = await deployContract(options.ownOwner, "CoreDepositWallet", [own.usdc, reserve.address]);
+  const arguments_ = [own.transmitter, own.messenger, own.usdc, wallet.address];
   const { address } = await deployContract(options.ownOwner, "CctpForwarder", arguments_);
   // Its burns take from its own balance, so once is enough.
-  const wallet = new NonceManager(new Wallet(reserve.key, ownChain));
-  await send(own.usdc, wallet, "approve(address spender, uint256 value)", [own.messenger, MaxUint256]);
+  const payer = new NonceManager(new Wallet(reserve.key, ownChain));
+  await send(own.usdc, payer, "approve(address spender, uint256 value)", [own.messenger, MaxUint256]);
   return address;
 }
 

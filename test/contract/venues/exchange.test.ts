@@ -36,7 +36,7 @@ describe("the exchange", function () {
       hook: encodeForward({ recipient: account, destination }),
     });
     await home.mine(FINAL_BLOCKS);
-    await own.relay(forwarder, await stage.until(3, hash, "complete"));
+    await own.forward(forwarder, await stage.until(3, hash, "complete"));
     await own.mine(1);
   }
 

@@ -44,7 +44,7 @@ const TRANSMITTER = [
   "function receiveMessage(bytes message, bytes attestation) returns (bool)",
   "function sendMessage(uint32 domain, bytes32 recipient, bytes32 caller, uint32 finality, bytes body)",
 ];
-const FORWARDER = ["function relay(bytes message, bytes attestation)"];
+const FORWARDER = ["function mintAndForward(bytes message, bytes attestation)"];
 const TOKEN = [
   "function approve(address spender, uint256 value) returns (bool)",
   "function transfer(address to, uint256 value) returns (bool)",
@@ -139,8 +139,8 @@ export class Place {
     return this.call(this.cctp.transmitter, TRANSMITTER, "receiveMessage", [message, attestation]);
   }
 
-  relay(forwarder: Address, { message, attestation }: ShownMessage): Promise<string> {
-    return this.call(forwarder, FORWARDER, "relay", [message, attestation]);
+  forward(forwarder: Address, { message, attestation }: ShownMessage): Promise<string> {
+    return this.call(forwarder, FORWARDER, "mintAndForward", [message, attestation]);
   }
 
   pay(to: Address, amount: bigint): Promise<string> {

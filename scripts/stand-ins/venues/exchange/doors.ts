@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { FORWARD_TO } from "../../../../shared/protocol/host/cctp-forward.ts";
+import { addressToWord } from "../../../../shared/protocol/host/cctp.ts";
 import type { JsonRpc } from "../json-rpc.ts";
 import { bytes32Shape } from "../shapes.ts";
 import type { Deposit } from "./desk.ts";
@@ -15,7 +16,7 @@ import type { Withdrawal } from "./state.ts";
 type Own = ExchangeSettings["own"];
 
 const FORWARDER = new Interface([
-  "event Forwarded(address indexed recipient, uint32 destination, uint256 amount, bytes32 nonce)",
+  "event MintAndForward(address indexed forwardRecipient, address indexed forwardingAddress, address indexed token, uint32 destinationId, uint256 amount)",
 ]);
 const MESSENGER = new Interface([
   "function depositForBurnWithHook(uint256 amount, uint32 destinationDomain, bytes32 mintRecipient, address burnToken, bytes32 destinationCaller, uint256 maxFee, uint32 minFinalityThreshold, bytes hookData)",
@@ -35,12 +36,13 @@ interface Range {
 
 /** What the forwarder has passed on, each to the account that its hook named. */
 export async function forwardedIn(rpc: JsonRpc, own: Own, range: Range): Promise<Deposit[]> {
-  const logs = await logsOf(rpc, range, own.forwarder, [FORWARDER.getEvent("Forwarded")!.topicHash]);
+  const topics = [FORWARDER.getEvent("MintAndForward")!.topicHash, null, null, addressToWord(own.usdc)];
+  const logs = await logsOf(rpc, range, own.forwarder, topics);
   return logs.flatMap((log): Deposit[] => {
     const said = FORWARDER.parseLog(log)?.args;
-    const account = asAddress(said?.["recipient"]);
+    const account = asAddress(said?.["forwardRecipient"]);
     if (said === undefined || account === undefined) return [];
-    const to = said["destination"] === BigInt(FORWARD_TO.spot) ? "spot" : "perps";
+    const to = said["destinationId"] === BigInt(FORWARD_TO.perps) ? "perps" : "spot";
     return [{ account, amount: said["amount"] as bigint, to, hash: log.transactionHash }];
   });
 }

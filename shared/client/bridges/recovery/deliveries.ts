@@ -17,8 +17,8 @@ import { vaultsOf } from "./places.ts";
 const CCTP = contractAbi([
   "function usedNonces(bytes32) view returns (uint256)",
   "function receiveMessage(bytes message, bytes attestation) returns (bool)",
-  // Of a contract that alone may deliver, such as the exchange's.
-  "function relay(bytes message, bytes attestation)",
+  // Of Circle's contract before the exchange, which alone may deliver what goes there.
+  "function mintAndForward(bytes message, bytes attestation)",
   "error Error(string)",
 ]);
 
@@ -148,7 +148,7 @@ export class Deliveries {
     const attempt =
       caller === undefined
         ? await to.chain.attempt(CCTP, to.transmitter, "receiveMessage", [text, attestation])
-        : await to.chain.attempt(CCTP, caller, "relay", [text, attestation]);
+        : await to.chain.attempt(CCTP, caller, "mintAndForward", [text, attestation]);
     // Whether it has run out, only the contract knows: its blocks need not be those that nodes number.
     if (attempt.state === "refused" && burn.expirationBlock !== 0n) {
       await this.#attestations.reattest(found);

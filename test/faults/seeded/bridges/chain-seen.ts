@@ -19,7 +19,7 @@ const TOKEN = new Interface([
 const FORWARDERS = new Interface(FORWARDERS_ABI.filter(isEvent));
 const POOL = new Interface(POOL_ABI.filter(isEvent));
 const EXCHANGE = new Interface([
-  "event Forwarded(address indexed recipient, uint32 destination, uint256 amount, bytes32 nonce)",
+  "event MintAndForward(address indexed forwardRecipient, address indexed forwardingAddress, address indexed token, uint32 destinationId, uint256 amount)",
 ]);
 const TRANSMITTER = new Interface([
   "event MessageSent(bytes message)",
@@ -83,8 +83,10 @@ export async function readChain(
       }
       case forwarder: {
         const event = read(EXCHANGE);
-        if (event?.name !== "Forwarded") break;
-        const [account, to, amount, nonce] = event.args as unknown as [string, bigint, bigint, string];
+        if (event?.name !== "MintAndForward") break;
+        const [account, , , to, amount] = event.args as unknown as [string, string, string, bigint, bigint];
+        // Each transaction of a scenario brings one message there at most.
+        const nonce = seen.mints.find((one) => one.tx === tx)?.nonce ?? "none";
         seen.named.push({ account: account.toLowerCase(), isPerps: to === 0n, amount, nonce, tx });
         break;
       }

@@ -26,7 +26,7 @@ const TRANSMITTER = new Interface([
   "function sendMessage(uint32 destinationDomain, bytes32 recipient, bytes32 destinationCaller, uint32 minFinalityThreshold, bytes messageBody)",
 ]);
 /** Of the exchange's contract, which alone may deliver what goes to an account there. */
-const RELAY = new Interface(["function relay(bytes message, bytes attestation)"]);
+const FORWARDER = new Interface(["function mintAndForward(bytes message, bytes attestation)"]);
 const [FAST, FINAL] = [1_000, 2_000];
 const FORTUNE = 1_000_000n * 1_000_000n;
 
@@ -188,7 +188,10 @@ export class People {
     const { chains, exchange } = this.#stage.facts;
     const call =
       chain === "exchange"
-        ? { to: exchange.forwarder, data: RELAY.encodeFunctionData("relay", [message, attestation]) }
+        ? {
+            to: exchange.forwarder,
+            data: FORWARDER.encodeFunctionData("mintAndForward", [message, attestation]),
+          }
         : {
             to: chains[chain].transmitter,
             data: TRANSMITTER.encodeFunctionData("receiveMessage", [message, attestation]),
