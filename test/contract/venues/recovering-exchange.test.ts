@@ -102,4 +102,15 @@ describe("recovery of a withdrawal to the exchange", function () {
     await stage.own.mine(1);
     await becomes(() => stage.perps(alice), "29.0");
   });
+
+  it("calls nobody whom a stranger names as the only one who may deliver", async () => {
+    const [out, nobody] = [addressOf(1, 0), Wallet.createRandom().address as Address];
+    const burns = [];
+    for (const caller of [nobody, out])
+      burns.push(await stage.own.burn({ amount: 6n * USD, to: out, domain: 3, caller }));
+    await stage.own.mine(FINAL_BLOCKS);
+    for (const hash of burns) await stage.until(19, hash, "complete");
+    const { steps, waitingFor } = await recover(1);
+    assert.deepEqual([steps, waitingFor], [[], []]);
+  });
 });
