@@ -83,7 +83,7 @@ export async function showBridges(stage: Stage): Promise<void> {
     `\n  5. ${money(FROM_ALTCHAIN)} come from the other blockchain: the wallet's own key there signs their burn.`,
   );
   const fromAltchain = await first.bridges.fromOtherBlockchain({ refundAddress: account.address });
-  await giveOnAltchain(bridges, fromAltchain.depositKey ?? "", FROM_ALTCHAIN);
+  await giveOnAltchain(bridges, fromAltchain.address, FROM_ALTCHAIN);
   await arrive(stage, first, "from the other blockchain", fromAltchain.bridgeId);
 
   const [chain] = bridges.chains;

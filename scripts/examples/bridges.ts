@@ -55,7 +55,7 @@ export async function playBridges(stage: BridgeStage): Promise<void> {
   );
 
   const fromAltchain = await wallet.bridges.fromOtherBlockchain(options);
-  await giveOnAltchain(bridges, fromAltchain.depositKey ?? "", usd("25"));
+  await giveOnAltchain(bridges, fromAltchain.address, usd("25"));
   await arrived(stage, wallet, fromAltchain.bridgeId);
 
   // Asked for with a client that keeps nothing: its answer is as the first one's.

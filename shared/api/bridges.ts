@@ -148,7 +148,8 @@ export const bridgeAddress = z
     direction,
     state: bridgeState,
     address: z.string().meta({
-      description: "Where to send; in the spelling of the chain it is on (altchain: a token account)",
+      description:
+        "Where to send; in the spelling of the chain it is on (altchain: the deposit key, which owns the account)",
     }),
     asset: address.describe("Token of the pool that the money becomes, or that is withdrawn to the address"),
     minimum: amount.meta({ description: "Less than this is not moved on; it is refundable, never lost" }),
@@ -191,7 +192,9 @@ export const bridgeAddress = z
     altchain: z
       .object({
         deposit_key: foreignKey.describe("Public key that owns the token account and signs the burn, base58"),
-        token_account: foreignKey.describe("Where to send, base58; derived of deposit_key, program and mint"),
+        token_account: foreignKey.describe(
+          "Where the money then lies, base58: the associated account of deposit_key, program and mint. What is sent to it directly arrives too; a wallet that asks for an owner must never be given it",
+        ),
         mint: foreignKey.describe("The token's mint there, base58"),
         program: foreignKey.describe("The token program there, base58"),
         home_address: address.meta({ description: "On the pool's chain: where the burn is minted to" }),

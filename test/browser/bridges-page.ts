@@ -17,7 +17,7 @@ export interface GivenBridges {
 
 /** What a page would show, or the code of the error: then it shows nothing. */
 export type Shown =
-  Pick<BridgeDeposit, "address" | "depositKey" | "refundAddress"> | { readonly code: string };
+  Pick<BridgeDeposit, "address" | "tokenAccount" | "refundAddress"> | { readonly code: string };
 
 declare global {
   interface Window {
@@ -52,8 +52,8 @@ const bridging = {
   },
   async take(from: "fromExchange" | "fromOtherBlockchain"): Promise<Shown> {
     try {
-      const { address, depositKey, refundAddress } = await wallet.bridges[from]();
-      return { address, depositKey, refundAddress };
+      const { address, tokenAccount, refundAddress } = await wallet.bridges[from]();
+      return { address, tokenAccount, refundAddress };
     } catch (error) {
       return { code: (error as { code?: string }).code ?? String(error) };
     }

@@ -15,9 +15,12 @@ export function unseenStatus(record: BridgeRecord): BridgeStatus {
   };
 }
 
-/** Where a user sends. */
+/**
+ * Where a user sends. On the other blockchain the owner: wallets and exchanges pay the token account that they derive of
+ * whatever they are given, and of a token account that would be one which nobody can open.
+ */
 export function sentTo({ address, way }: BridgeRecord): string {
-  return way.kind === "from-altchain" ? way.tokenAccount : checksumAddress(address);
+  return way.kind === "from-altchain" ? way.depositKey : checksumAddress(address);
 }
 
 /** Of money that is not at its end. */

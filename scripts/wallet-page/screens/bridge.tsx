@@ -99,7 +99,7 @@ function Address({ deposit, from }: { deposit: BridgeDeposit; from: string }) {
         {from === "chain"
           ? `On ${chains.join(" or ")}.`
           : from === "other"
-            ? "A token account on the other blockchain. Keep this page open, or come back once: your device signs the transfer."
+            ? "A one-time account on the other blockchain, to which wallets and exchanges send the token as to any other. Keep this page open, or come back once: your device signs the transfer."
             : "On this network’s own chain; the exchange can pay it."}
       </p>
       <Qr text={shown} label="The address as a QR code" />

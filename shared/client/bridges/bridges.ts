@@ -56,8 +56,8 @@ export interface BridgeDeposit extends Shown {
   readonly refundAddress: string;
   /** One address that is good on each of these chains; undefined where the service has none. */
   readonly source: { readonly address: string; readonly chainIds: readonly number[] } | undefined;
-  /** Of the other blockchain: the key that owns the token account `address`. */
-  readonly depositKey: string | undefined;
+  /** Of the other blockchain: the account of `address` for the token, as wallets and exchanges derive it by themselves. */
+  readonly tokenAccount: string | undefined;
 }
 
 export interface BridgeExit extends Shown {

@@ -181,7 +181,7 @@ export class LiveBridges implements Bridges {
       const { source } = place;
       return {
         ...shown(answer, record),
-        address: answer.altchain === null ? checksumAddress(place.address) : answer.altchain.token_account,
+        address: answer.altchain === null ? checksumAddress(place.address) : answer.altchain.deposit_key,
         refundAddress: checksumAddress(place.terms.refund),
         source:
           answer.source === null || source === undefined
@@ -190,7 +190,7 @@ export class LiveBridges implements Bridges {
                 address: checksumAddress(source.address),
                 chainIds: source.terms.lanes.map(({ chainId }) => Number(chainId)),
               },
-        depositKey: answer.altchain?.deposit_key,
+        tokenAccount: answer.altchain?.token_account,
       };
     });
   }

@@ -84,7 +84,7 @@ export class Requests {
     const source = place.direction === "in" ? place.source : undefined;
     return {
       ...{ bridgeId: record.bridgeId, venue: record.venue, direction: place.direction },
-      address: isForeign ? this.account(record).tokenAccount : checksumAddress(place.address),
+      address: isForeign ? this.account(record).depositKey : checksumAddress(place.address),
       source: source === undefined ? undefined : checksumAddress(source.address),
       ...{ asset: checksumAddress(record.asset), createdAt: record.createdAt },
       inWallet: this.inWallet(record),

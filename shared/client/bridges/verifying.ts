@@ -119,5 +119,5 @@ function* accountLines(
   yield ["altchain.token_account", said?.token_account, account.tokenAccount];
   yield ["altchain.mint", said?.mint, account.mint];
   yield ["altchain.home_address", asAddress(said?.home_address), place.address];
-  yield ["address", answer.address, account.tokenAccount];
+  yield ["address", answer.address, account.depositKey];
 }

@@ -152,7 +152,7 @@ export class BridgeDesk {
     const tokenAccount = isForeign ? this.tokenAccount(body.deposit_key) : "";
     return {
       ...common(asset, isForeign ? "altchain" : "perpvenue", "in"),
-      address: isForeign ? tokenAccount : checksumAddress(home),
+      address: body.deposit_key ?? checksumAddress(home),
       terms: {
         ...termsOf(this.#of, body, inSalt(terms)),
         ...{ collector: checksumAddress(collector), refund_address: checksumAddress(refund) },

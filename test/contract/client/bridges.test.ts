@@ -317,13 +317,14 @@ describe("bridges of a wallet", function () {
     });
   }
 
-  it("gives the token account of its own deposit key, as the other blockchain's library finds it", async () => {
+  it("gives its own deposit key, with the token account that the other blockchain's library finds for it", async () => {
     const wallet = await open();
     const made = await wallet.bridges.fromOtherBlockchain(refund);
     const mint = parseAltchainAddress(MINT);
-    assert.equal(made.address, await tokenAccountOf(parseAltchainAddress(made.depositKey!), mint));
+    assert.equal(made.tokenAccount, await tokenAccountOf(parseAltchainAddress(made.address), mint));
+    assert.equal((await wallet.bridges.list()).at(-1)?.address, made.address);
     assert.equal(made.source, undefined);
-    assert.notEqual(made.depositKey, (await keyFromSeed(new Uint8Array(32).fill(1))).address);
+    assert.notEqual(made.address, (await keyFromSeed(new Uint8Array(32).fill(1))).address);
   });
 
   it("fees above the ceiling are refused, and so is a service without source chains where one was asked for", async () => {
@@ -432,7 +433,7 @@ describe("bridges of a wallet", function () {
 
     it("signs the burn when it is asked for, sends it back, and has the note in the end", async () => {
       const wallet = await open();
-      const { bridgeId, depositKey } = await wallet.bridges.fromOtherBlockchain(refund);
+      const { bridgeId, address } = await wallet.bridges.fromOtherBlockchain(refund);
       await ask(bridgeId);
       const waiting = wallet.bridges.wait(bridgeId);
       await until(() => service.bridges.signed.length === 1);
@@ -444,7 +445,7 @@ describe("bridges of a wallet", function () {
           recipient,
           feePayer: PAYER,
         },
-        ...{ owner: parseAltchainAddress(depositKey!), feeCeiling: CEILING, minimum: MINIMUM },
+        ...{ owner: parseAltchainAddress(address), feeCeiling: CEILING, minimum: MINIMUM },
       });
       assert.equal(burn.amount, 9_000_000n);
       service.bridges.credit(service.chain, deal(bridgeId), 9_000_000n);

@@ -442,15 +442,16 @@ for (const [name, openStores] of STORES) {
     });
 
     const altBody = { ...RECEIVER, deposit_key: FOREIGN_KEYS[0], refund_address: REFUND };
-    it("from the other blockchain: the key's own token account, and where its burn is minted to", async () => {
+    it("from the other blockchain: the key that owns the account, the account, and where its burn is minted to", async () => {
       const by = await session();
       const answer = await made(ALT_PATH, altBody, by);
       const alt = answer.altchain ?? assert.fail("no altchain");
       assert.equal(addressOf(alt.home_address), inAddress(inTermsOf(answer), factoryOf(answer)));
       assert.deepEqual(
         [answer.address, alt.deposit_key, alt.mint, answer.source],
-        [alt.token_account, FOREIGN_KEYS[0], settings.altchain!.mint, null],
+        [FOREIGN_KEYS[0], FOREIGN_KEYS[0], settings.altchain!.mint, null],
       );
+      assert.equal((await statusOf(`id=${answer.bridge_id}`, by)).body.address, answer.address);
       const other = await made(ALT_PATH, { ...altBody, deposit_key: FOREIGN_KEYS[1] }, by);
       assert.notEqual(other.address, answer.address);
       for (const text of [alt.token_account, alt.deposit_key, alt.home_address]) {

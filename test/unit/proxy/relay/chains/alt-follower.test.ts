@@ -1,6 +1,19 @@
 // The other blockchain as a process of its own, and the follower of it.
 import assert from "node:assert/strict";
-import { lamports } from "@solana/kit";
+import {
+  appendTransactionMessageInstruction,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
+  lamports,
+  pipe,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from "@solana/kit";
+import { getTransferInstruction } from "@solana-program/token";
+import { Terms } from "../../../../../proxy/api/bridge/terms.ts";
+import { sentTo } from "../../../../../proxy/base/bridge/unseen-status.ts";
 import { AltFollower } from "../../../../../proxy/relay/chains/alt-follower.ts";
 import { altKeyOf, spellAlt } from "../../../../../proxy/relay/chains/alt-keys.ts";
 import { Ledger } from "../../../../../proxy/relay/chains/ledger.ts";
@@ -10,7 +23,7 @@ import { burnTransaction } from "../../../../../shared/altchain/burn.ts";
 import type { AltchainNode } from "../../../../../shared/altchain/node.ts";
 import { recentBlock, sendTransaction } from "../../../../../shared/altchain/sending.ts";
 import { payForBurn, signBurn, type AltchainKey } from "../../../../../shared/altchain/signing.ts";
-import { tokenAccountOf } from "../../../../../shared/altchain/token.ts";
+import { parseAltchainAddress, tokenAccountOf } from "../../../../../shared/altchain/token.ts";
 import {
   altchainKey,
   expectedBurn,
@@ -19,6 +32,13 @@ import {
   startTestAltchain,
   type TestAltchain,
 } from "../../../../support/altchain.ts";
+import {
+  BRIDGE_POOL,
+  bridgeDraft,
+  bridgeSettings,
+  madeAddress,
+  madeReceiver,
+} from "../../../../support/bridges.ts";
 
 const AMOUNT = 5_000_000n;
 
@@ -45,6 +65,25 @@ describe("relay on the other blockchain", function () {
     return { key, account: await tokenAccountOf(key.address, chain.token.mint) };
   }
   const pay = (to: string, amount: bigint) => chain.develop("mint", { to, amount: String(amount) });
+
+  /** To a token account as it is named: nothing is derived of it. */
+  async function transfer(to: string, amount: bigint): Promise<void> {
+    const payer = await generateKeyPairSigner();
+    await chain.node.requestAirdrop(payer.address, lamports(1_000_000_000n)).send();
+    await pay(payer.address, amount);
+    await slots(1);
+    const source = await tokenAccountOf(payer.address, chain.token.mint);
+    const order = { source, destination: parseAltchainAddress(to), authority: payer, amount };
+    const { value } = await chain.node.getLatestBlockhash({ commitment: "confirmed" }).send();
+    const message = pipe(
+      createTransactionMessage({ version: "legacy" }),
+      (draft) => setTransactionMessageFeePayerSigner(payer, draft),
+      (draft) => setTransactionMessageLifetimeUsingBlockhash(value, draft),
+      (draft) => appendTransactionMessageInstruction(getTransferInstruction(order), draft),
+    );
+    const signed = await signTransactionMessageWithSigners(message);
+    await sendTransaction(chain.node, getBase64EncodedWireTransaction(signed));
+  }
 
   async function burn({ key }: Deposit, amount: bigint): Promise<void> {
     const { blockhash } = await recentBlock(chain.node);
@@ -129,6 +168,27 @@ describe("relay on the other blockchain", function () {
       message: undefined,
     });
     await assertRebuilt(on, deposit);
+  });
+
+  it("sees what is paid to the address that is shown, as wallets pay an owner, and what is sent to its account", async () => {
+    const on = following();
+    const deposit = await depositKey();
+    on.watch(deposit);
+    const { mint } = chain.token;
+    const terms = new Terms(bridgeSettings(), BRIDGE_POOL);
+    const planned = await terms.fromAltchain(mint, madeReceiver(1), deposit.key.address, madeAddress(1));
+    const record = { ...bridgeDraft(1, {}), ...(planned ?? assert.fail("no address")) };
+    // Whatever is given to them they take for an owner, and derive the account of it.
+    await pay(sentTo(record), AMOUNT);
+    await slots(1);
+    await transfer(record.way.kind === "from-altchain" ? record.way.tokenAccount : "", 7n);
+    await slots(3);
+    await on.follower.passing.sync();
+    const events = on.ledger.entriesOf(altKeyOf(deposit.account)).map(({ event }) => event);
+    assert.deepEqual(
+      events.map((event) => event.kind === "moved" && event.amount),
+      [AMOUNT, 7n],
+    );
   });
 
   it("takes back what a reorganisation takes back", async () => {
