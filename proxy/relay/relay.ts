@@ -91,7 +91,7 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
     readSink: (text) => decodeShieldedAddress(text, parts.addressPrefix),
     feesOf: (step) => feesOf(stores.feeRules, step, now()),
     home: {
-      ...{ name: HOME_CHAIN, chainId: chain.chainId, domain: settings.home.domain },
+      ...{ name: HOME_CHAIN, chain, chainId: chain.chainId, domain: settings.home.domain },
       contracts: { forwarders: settings.factory, transmitter: settings.home.transmitter },
       gas: () => gasLeft(chain, settings.collector, MAX_FEE_PER_GAS),
     },

@@ -33,8 +33,8 @@ interface Flight {
   readonly signedAt: number;
 }
 
-/** `busy`: one is in flight. `no-gas`: the wallet cannot pay for it. */
-export type SendOutcome = "sent" | "busy" | "refused" | "no-gas";
+/** `busy`: one is in flight. `no-gas`: the wallet cannot pay for it. `refused`: with this revert data. */
+export type SendOutcome = "sent" | "busy" | "no-gas" | { readonly refused: string };
 
 export class ChainSender {
   readonly #parts: ChainSenderParts;
@@ -71,7 +71,7 @@ export class ChainSender {
         { step: label, to, code: error.code, reason: error.data.slice(0, 10) },
         "a step would fail",
       );
-      return "refused";
+      return { refused: error.data };
     }
     const [head, tip, balance] = await Promise.all([
       this.#parts.chain.header("latest"),

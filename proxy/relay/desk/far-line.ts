@@ -8,6 +8,7 @@ import type { Errand } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import type { RefusalBackoff } from "../refusal-backoff.ts";
+import { refusalWords } from "./refusal-words.ts";
 import type { Step } from "./steps.ts";
 
 export interface FarLineParts {
@@ -66,8 +67,8 @@ export function createFarLine(parts: FarLineParts) {
       if (!hasLease()) return;
       last = step.key;
       const outcome = await sender.send(errand);
-      if (outcome !== "refused") return;
-      refusals.refused(step.key, tip);
+      if (typeof outcome === "string") return;
+      refusals.refused(step.key, tip, refusalWords(outcome.refused));
     }
   }
 

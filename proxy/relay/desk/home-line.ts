@@ -5,12 +5,16 @@
 import type { Logger } from "../../base/logging.ts";
 import type { Errand, Errands } from "../../base/chain/errands.ts";
 import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
+import { ChainRefused } from "../../base/chain/json-rpc.ts";
+import type { Chain } from "../../base/chain/provider.ts";
 import type { RefusalBackoff } from "../refusal-backoff.ts";
+import { refusalWords } from "./refusal-words.ts";
 import type { Step } from "./steps.ts";
 import { nextSweep, type SweepParts } from "./sweeps.ts";
 
 export interface HomeLineParts extends SweepParts {
   readonly contracts: CalledContracts;
+  readonly chain: Pick<Chain, "call">;
   /** Steps that are needed on the pool's chain as of its newest block that was looked at. */
   readonly steps: () => readonly Step[];
   readonly refusals: RefusalBackoff;
@@ -71,6 +75,16 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     }
   }
 
+  /** Who submits says only that the contract refused; what it said is asked here, for people alone. */
+  async function whyNot({ to, data, gasLimit: gas }: Errand): Promise<string | undefined> {
+    try {
+      await parts.chain.call({ from: parts.sender, to, data, gas });
+      return undefined;
+    } catch (error) {
+      return error instanceof ChainRefused ? refusalWords(error.data) : undefined;
+    }
+  }
+
   return {
     async next(tip) {
       const steps = parts.steps().filter(({ key }) => !refusals.isHeld(key, tip.number));
@@ -93,11 +107,12 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     },
     refused(errand, tip) {
       if (offered?.errand !== errand) return;
-      for (const key of offered.keys) refusals.refused(key, tip.number);
-      logger.warn(
-        { errand: errand.label, steps: offered.keys.length },
-        "a step would fail; it is tried again later",
-      );
+      const { keys } = offered;
+      for (const key of keys) refusals.refused(key, tip.number);
+      logger.warn({ errand: errand.label, steps: keys.length }, "a step would fail; it is tried again later");
+      void whyNot(errand).then((words) => {
+        for (const key of keys) refusals.explained(key, words);
+      });
     },
   };
 }

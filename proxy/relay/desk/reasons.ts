@@ -93,7 +93,10 @@ function stoppedBy(verdict: Verdict, isVenue: boolean): Said | undefined {
 function undoneStep(chain: string, gas: bigint, key: string, snapshot: Snapshot): Wait | undefined {
   const left = snapshot.gasOn(chain);
   if (typeof left === "bigint" && left < gas) return wordsOf("GAS_MISSING");
-  return snapshot.isHeld(key, chain) ? wordsOf("STEP_REFUSED") : undefined;
+  if (!snapshot.isHeld(key, chain)) return undefined;
+  const why = snapshot.refusalOf(key);
+  const wait = wordsOf("STEP_REFUSED");
+  return why === undefined ? wait : { ...wait, detail: `${wait.detail}: ${why}` };
 }
 
 /** Money that is stopped is nobody's hostage: when its clock is started, and when it may go back. */

@@ -136,5 +136,6 @@ export function createSnapshot(parts: SnapshotParts): Snapshot {
       return typeof answer === "object" ? answer.value : answer;
     },
     isHeld: (key, chain) => refusals.isHeld(key, book.tipOf(chain)?.number ?? 0),
+    refusalOf: (key) => refusals.wordsOf(key),
   };
 }

@@ -81,4 +81,6 @@ export interface Snapshot {
   gasOn(chain: string): bigint | "asking" | undefined;
   /** The contract, or the chain, said no a short while ago. */
   isHeld(key: string, chain: string): boolean;
+  /** Why, in words of ours; undefined where nothing is known. */
+  refusalOf(key: string): string | undefined;
 }

@@ -9,7 +9,7 @@ import { HOME_CHAIN } from "../../base/store/bridge-records.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import { createFarLine } from "./far-line.ts";
 import { RefusalBackoff } from "../refusal-backoff.ts";
-import { createHomeLine } from "./home-line.ts";
+import { createHomeLine, type HomeLineParts } from "./home-line.ts";
 import { planOf } from "./plan.ts";
 import { Live } from "./live.ts";
 import { waitsOf } from "./reasons.ts";
@@ -23,7 +23,7 @@ export interface FarChain extends ServedChain {
 
 export interface WorkerParts
   extends Omit<SnapshotParts, "chains" | "refusals" | "onAnswer" | "onFault">, Omit<SweepParts, "contracts"> {
-  readonly home: ServedChain;
+  readonly home: ServedChain & Pick<HomeLineParts, "chain">;
   readonly far: readonly FarChain[];
   readonly hasLease: () => boolean;
   /** Steps on the pool's chain may be needed. */
@@ -55,7 +55,7 @@ export class Worker {
     });
     this.errands = createHomeLine({
       ...parts,
-      ...{ contracts: parts.home.contracts, refusals },
+      ...{ contracts: parts.home.contracts, chain: parts.home.chain, refusals },
       steps: () => this.#stepsOn(HOME_CHAIN),
     });
     this.#lines = parts.far.map(({ name, contracts, sender }) =>

@@ -189,6 +189,7 @@ export function viewOf(bend: Partial<Snapshot> = {}): Snapshot {
     isAttesterAway: () => false,
     gasOn: () => 10n ** 9n,
     isHeld: () => false,
+    refusalOf: () => undefined,
     ...bend,
   };
 }

@@ -28,6 +28,7 @@ describe("relay/desk: the order on the pool's chain", () => {
     const arrived: Step[] = [sweep(100)];
     const line = createHomeLine({
       contracts: { forwarders: madeAddress(0xfac), transmitter: madeAddress(0x302) },
+      chain: { call: () => Promise.resolve("0x") },
       steps: () => [...deliveries, ...arrived],
       refusals: new RefusalBackoff(),
       logger: createLogger("silent"),

@@ -101,6 +101,9 @@ describe("relay/desk/reasons", () => {
     assert.deepEqual(codes(waits(made.inRecord(), both, { isHeld: (key) => key.startsWith(SECOND) })), {
       [SECOND]: "STEP_REFUSED",
     });
+    const why = { isHeld: () => true, refusalOf: () => "more lies there than the bridge burns at once" };
+    const wait = waits(made.inRecord(), both, why)[SECOND];
+    assert.match(wait!.detail, /did not take the step .*: more lies there/);
   });
 
   it("screening and the exchange: what they say, that they are away, and when the clock comes", () => {

@@ -87,6 +87,36 @@ describe("relay/desk: why money waits", function () {
     await mined("no reason to be left", () => codeOf(paused) !== "VENUE_PAUSED");
   });
 
+  it("the bridge refuses a burn: for what reason, each by itself, and it goes on when that is over", async () => {
+    await start();
+    const { cctp, on } = stage;
+    const contract = async (name: string, at: string) =>
+      new Contract(at, (await loadArtifact(name)).abi, on.owner);
+    const [messenger, minter] = [
+      await contract("TokenMessengerV2", cctp.messenger),
+      await contract("TokenMinterV2", cctp.minter),
+    ];
+    const tell = (to: Contract, name: string, ...args: unknown[]) => wait(to.getFunction(name)(...args));
+    const limit = (units: bigint) => tell(minter, "setMaxBurnAmountPerMessage", cctp.token, units);
+    const said = (record: BridgeRecord, words: RegExp) =>
+      mined(String(words), () => words.test(stage.book.progressOf(record).reason?.detail ?? ""));
+    const record = stage.outRequest(person(), `0x${"55".repeat(20)}` as never);
+    await limit(1n);
+    await stage.pay(record.address, MINIMUM);
+    await reason(record, "STEP_REFUSED");
+    await said(record, /more lies there than the bridge burns at once/);
+    await tell(messenger, "setDenylisted", record.address, true);
+    await said(record, /denylist has one of its accounts/);
+    // Never without one of them, or it would go on.
+    await tell(minter, "pause");
+    await tell(messenger, "setDenylisted", record.address, false);
+    await limit(10n ** 12n);
+    await said(record, /is paused/);
+    await tell(minter, "unpause");
+    await mined("it to go on", () => stage.sent.includes("flush"));
+    await mined("no reason to be left", () => codeOf(record) !== "STEP_REFUSED");
+  });
+
   it("a hundred grains cost no delivery and no question to the attester; what makes them enough brings no more than it needs", async () => {
     await start();
     const user = person();
