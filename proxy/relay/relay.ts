@@ -25,9 +25,11 @@ import type { WatchingBook } from "./chain-book.ts";
 import { startClosing } from "./closing.ts";
 import { createBurnDesk, type OpenBurnDesk } from "./desk/burn-desk.ts";
 import { ChainSender } from "./desk/chain-sender.ts";
+import { withDoor } from "./desk/exchange-door.ts";
 import { gasLeft } from "./desk/gas-left.ts";
 import type { FeesInForce } from "./desk/sweep-fees.ts";
 import type { StepOf } from "./desk/steps.ts";
+import type { ExchangeDesk } from "./desk/snapshot.ts";
 import { Worker, type FarChain } from "./desk/worker.ts";
 import { createBridgeFigures } from "./figures.ts";
 import type { createRelayMetrics } from "./metrics.ts";
@@ -85,7 +87,7 @@ export async function startRelay(parts: RelayParts): Promise<Relay> {
     attester: createAttesterClient({ url: settings.attesterUrl }),
     hasLease: () => fence() !== undefined,
     wakeHome: () => offering.wake(),
-    exchange: settings.perpvenue === undefined ? undefined : createExchangeClient(settings.perpvenue.apiUrl),
+    exchange: exchangeOf(settings, logger),
     screeningUrl: settings.screening?.url,
     sender: settings.collector,
     readSink: (text) => decodeShieldedAddress(text, parts.addressPrefix),
@@ -170,6 +172,15 @@ async function feesOf(
   if (newest === undefined) throw new Error("no proxy has said yet which fee the service takes");
   const rule = rules.find((one) => one.asset === asset && one.operation === "deposit");
   return { service: newest.terms, developer: rule?.terms };
+}
+
+function exchangeOf({ perpvenue }: BridgeSettings, logger: Logger): ExchangeDesk | undefined {
+  if (perpvenue === undefined) return undefined;
+  const { apiUrl, chain, exit } = perpvenue;
+  const { chain: at } = openNodes(chain.rpcUrl, BigInt(chain.chainId), {
+    logger: logger.child({ chain: EXCHANGE }),
+  });
+  return withDoor(createExchangeClient(apiUrl), { chain: at, forwarder: exit.forwarder, token: chain.token });
 }
 
 interface Far {

@@ -271,10 +271,14 @@ export class Bridges {
   }
 
   async #requireAccount(account: Address): Promise<void> {
-    if (this.#parts.exchange === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+    const { exchange, settings } = this.#parts;
+    if (exchange === undefined || settings.perpvenue === undefined) refuseSwitchedOff("FEATURE_DISABLED");
+    const { chain, exit } = settings.perpvenue;
+    // Contracts there, which refuse money for themselves or could never give it back.
+    const contracts = [chain.token, chain.transmitter, chain.messenger, exit.forwarder];
     let isKnown: boolean;
     try {
-      isKnown = await this.#parts.exchange.hasAccount(account);
+      isKnown = !contracts.includes(account) && (await exchange.hasAccount(account));
     } catch (cause) {
       if (!(cause instanceof ExchangeUnreachable)) throw cause;
       throw new ApiError("VENUE_UNAVAILABLE", "the exchange cannot be asked at the moment", {
@@ -285,7 +289,7 @@ export class Bridges {
     if (!isKnown)
       throw new ApiError(
         "ACCOUNT_UNKNOWN",
-        "the exchange knows no such account; what it does not know it does not credit",
+        "the exchange has no such account, or its contract takes nothing for it: it would not be credited",
         {
           fields: [{ path: "account", message: "is no account of the exchange" }],
         },

@@ -46,7 +46,8 @@ const WORDS: Readonly<Record<Said, Omit<Wait, "code">>> = {
   },
   SCREENING_UNAVAILABLE: { detail: "the screening provider does not answer" },
   ACCOUNT_UNKNOWN: {
-    detail: "the exchange knows no such account; what it does not know it does not credit",
+    detail:
+      "the exchange has no such account, or its contract takes nothing for it: it would not be credited",
   },
   VENUE_PAUSED: { detail: "the exchange takes no money at the moment" },
   VENUE_UNAVAILABLE: { detail: "the exchange does not answer, so nothing is sent to it" },

@@ -102,6 +102,7 @@ class Accounts {
   isAway = false;
   isRubbish = false;
   readonly asked: string[] = [];
+  readonly known = new Set<string>([ACCOUNT]);
   #server: Server | undefined;
 
   async start(): Promise<string> {
@@ -112,7 +113,7 @@ class Accounts {
         const { type, user } = JSON.parse(Buffer.concat(parts).toString()) as Record<string, string>;
         this.asked.push(`${String(request.url)} ${String(type)} ${String(user)}`);
         response.statusCode = this.isAway ? 503 : 200;
-        const answer = user === ACCOUNT ? { role: "user" } : { role: "missing" };
+        const answer = { role: this.known.has(String(user)) ? "user" : "missing" };
         response.end(this.isRubbish ? "<html>" : JSON.stringify(answer));
       });
     });
@@ -409,6 +410,12 @@ for (const [name, openStores] of STORES) {
       const body = { account: ACCOUNT, ...RECEIVER };
       const unknown = await refused(OUT_PATH, { ...body, account: REFUND }, by, 422, "ACCOUNT_UNKNOWN");
       assert.equal(unknown.body.errors[0].path, "account");
+      const { chain, exit } = settings.perpvenue!;
+      // Anybody can send money to them there, and make accounts of them.
+      for (const contract of [chain.token, exit.forwarder, chain.transmitter]) {
+        accounts.known.add(contract);
+        await refused(OUT_PATH, { ...body, account: contract }, by, 422, "ACCOUNT_UNKNOWN");
+      }
       for (const fault of ["isAway", "isRubbish"] as const) {
         accounts[fault] = true;
         const answer = await refused(OUT_PATH, body, by, 503, "VENUE_UNAVAILABLE");

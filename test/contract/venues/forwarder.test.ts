@@ -5,7 +5,8 @@ import { AbiCoder, Contract, Interface } from "ethers";
 import { z } from "zod";
 import { keyOf } from "../../../proxy/relay/chains/events.ts";
 import { createReader } from "../../../proxy/relay/chains/reader.ts";
-import type { RawLog } from "../../../proxy/base/chain/provider.ts";
+import { withDoor } from "../../../proxy/relay/desk/exchange-door.ts";
+import { createChain, type RawLog } from "../../../proxy/base/chain/provider.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
@@ -117,8 +118,11 @@ describe("the contract before the exchange", function () {
     await assert.rejects(stage.own.receive(short), /Invalid caller for message/);
   });
 
-  it("refuses those who can have no account, and everybody while its wallet is paused or away", async () => {
+  it("refuses those who can have no account, and everybody while its wallet is paused or away; a relay asks it before", async () => {
     const { own, forwarder, reserve } = stage;
+    const yes = { hasAccount: () => Promise.resolve(true), isOpen: () => Promise.resolve(true) };
+    const chain = createChain(own.anvil.url, 31_340n);
+    const door = withDoor(yes, { chain, forwarder, token: own.cctp.usdc });
     const listed = nobody();
     await admin("CoreDepositWallet", wallet, "setBlacklisted", listed, true);
     const refused = [ZERO_ADDRESS, own.cctp.usdc, wallet, reserve, listed];
@@ -127,12 +131,19 @@ describe("the contract before the exchange", function () {
     await assert.rejects(forward(all[3]!), /Invalid recipient: system address/);
     await assert.rejects(forward(all[4]!), /Invalid recipient: blacklisted/);
     const good = all[5]!;
+    assert.deepEqual(await Promise.all([alice, ...refused].map((one) => door.hasAccount(one))), [
+      ...[true, false, false, false, false, false],
+    ]);
+    assert.equal(await door.isOpen(), true);
     await admin("CoreDepositWallet", wallet, "pause");
     await assert.rejects(forward(good), /Pausable: paused/);
+    assert.equal(await door.isOpen(), false);
     await admin("CoreDepositWallet", wallet, "unpause");
     await admin("CctpForwarder", forwarder, "removeTokenForwardingAddress", own.cctp.usdc);
     await assert.rejects(forward(good), /Forwarding address not set/);
+    assert.equal(await door.isOpen(), false);
     await admin("CctpForwarder", forwarder, "addTokenForwardingAddress", own.cctp.usdc, wallet);
+    assert.deepEqual([await door.isOpen(), await door.hasAccount(alice)], [true, true]);
     await forward(good);
     await assert.rejects(forward(good), /Nonce already used/);
   });
