@@ -51,11 +51,16 @@ export function decodeShieldedAddress(text: string, prefix: string): ShieldedAdd
  */
 export function isViewingKey(key: Uint8Array): boolean {
   if (key.length !== VIEWING_KEY_BYTES || bytesToUint(key.slice().reverse()) >= P25519) return false;
+  return !isOfLowOrder(key);
+}
+
+/** Of 32 bytes. */
+export function isOfLowOrder(key: Uint8Array): boolean {
   try {
     // Any clamped scalar is a multiple of the cofactor: it maps exactly the low-order points to zero, which throws.
     x25519.getSharedSecret(new Uint8Array(VIEWING_KEY_BYTES).fill(1), key);
-    return true;
-  } catch {
     return false;
+  } catch {
+    return true;
   }
 }

@@ -13,6 +13,7 @@ import type {
 import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { isOfLowOrder } from "../../../shared/notes/address.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import type { Receiver } from "../../../shared/protocol/host/forwarders.ts";
 import type { Pool } from "../../base/chain/pool.ts";
@@ -77,7 +78,7 @@ export class Bridges {
     const planned = this.#parts.terms.fromEvm(
       asset,
       receiverOf(request),
-      addressOf(request.refund_address, "refund_address"),
+      this.#payeeOf(request.refund_address, "refund_address"),
     );
     if (planned === undefined) throw unsupported();
     return this.#make(owner, planned);
@@ -93,7 +94,7 @@ export class Bridges {
       return this.#make(owner, planned);
     }
     const { chain_id, recipient } = request.to;
-    const planned = this.#parts.terms.toChain(chain_id, addressOf(recipient, "to.recipient"), refund);
+    const planned = this.#parts.terms.toChain(chain_id, this.#payeeOf(recipient, "to.recipient"), refund);
     if (planned === undefined)
       throw invalidField(
         "to.chain_id",
@@ -108,7 +109,7 @@ export class Bridges {
   ): Promise<Made> {
     const { altchain } = this.#parts.settings;
     if (altchain === undefined) refuseSwitchedOff("FEATURE_DISABLED");
-    const refund = addressOf(request.refund_address, "refund_address");
+    const refund = this.#payeeOf(request.refund_address, "refund_address");
     const planned = await this.#parts.terms.fromAltchain(
       altchain.mint,
       receiverOf(request),
@@ -206,6 +207,17 @@ export class Bridges {
     const away = standing.unreachable;
     if (away.length === 0) return { state: "ok", ageMs };
     return { state: "degraded", ageMs, detail: `no answer from ${away.join(", ")}` };
+  }
+
+  /** One who can be paid. An account on the exchange is asked for there. */
+  #payeeOf(text: string, path: string): Address {
+    const address = addressOf(text, path);
+    if (this.#parts.terms.isDeadEnd(address))
+      throw invalidField(
+        path,
+        "is a contract of the service, of a token or of a bridge: what it is paid is lost",
+      );
+    return address;
   }
 
   #watchUntil(): number {
@@ -314,9 +326,15 @@ function receiverOf(request: {
   readonly ephemeral_key: string;
   readonly ciphertext: string;
 }): Receiver {
+  const ephemeralKey = mustFromHex(request.ephemeral_key.toLowerCase());
+  if (isOfLowOrder(ephemeralKey))
+    throw invalidField(
+      "ephemeral_key",
+      "is of low order: everybody could read the note, and its owner would not",
+    );
   return {
     npk: mustField(BigInt(request.npk)),
-    ephemeralKey: mustFromHex(request.ephemeral_key.toLowerCase()),
+    ephemeralKey,
     ciphertext: mustFromHex(request.ciphertext.toLowerCase()),
   };
 }

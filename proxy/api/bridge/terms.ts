@@ -1,7 +1,12 @@
 /** From a request and the settings to terms, and from terms to addresses: all that an address commits to is chosen here. */
-import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token";
-import { getAddressEncoder, isAddress } from "@solana/kit";
-import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import {
+  ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
+  findAssociatedTokenPda,
+  TOKEN_PROGRAM_ADDRESS,
+} from "@solana-program/token";
+import { isAddress, isOffCurveAddress } from "@solana/kit";
+import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { encodeForward } from "../../../shared/protocol/host/cctp-forward.ts";
 import {
   inAddress,
@@ -20,6 +25,10 @@ import type { BridgeWay } from "../../base/store/bridge-records.ts";
 import type { BridgeChain, BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 
 export const TOKEN_PROGRAM: string = TOKEN_PROGRAM_ADDRESS;
+const SYSTEM_PROGRAM = "1".repeat(32);
+const NO_KEYS: ReadonlySet<string> = new Set([
+  ...[SYSTEM_PROGRAM, TOKEN_PROGRAM, ASSOCIATED_TOKEN_PROGRAM_ADDRESS],
+]);
 
 /** Where an address is, and what is on the way to it. */
 export interface Planned {
@@ -32,12 +41,28 @@ export class Terms {
   readonly #pool: Address;
   readonly factory: Factory;
   readonly first: Address;
+  readonly #deadEnds: ReadonlySet<Address>;
 
   constructor(settings: BridgeSettings, pool: Address) {
     this.#settings = settings;
     this.#pool = pool;
     this.factory = { address: settings.factory, vaultCodeHash: settings.vaultCodeHash };
     this.first = settings.assets[0]!.asset;
+    const { factory, collector, home, assets, chains, perpvenue } = settings;
+    const far = [...chains, ...(perpvenue === undefined ? [] : [perpvenue.chain, perpvenue.exit])];
+    this.#deadEnds = new Set([
+      ZERO_ADDRESS,
+      pool,
+      factory,
+      collector,
+      ...assets.map(({ asset }) => asset),
+      ...[home, ...far].flatMap(addressesIn),
+    ]);
+  }
+
+  /** Money that is paid to one of our own contracts, to a token's or to a bridge's, on whatever chain, is lost. */
+  isDeadEnd(address: Address): boolean {
+    return this.#deadEnds.has(address);
   }
 
   isBridged(asset: Address): boolean {
@@ -155,6 +180,11 @@ export class Terms {
   }
 }
 
+/** Of contracts, whatever each is for. */
+function addressesIn(part: object): Address[] {
+  return Object.values(part).flatMap((value) => asAddress(value) ?? []);
+}
+
 export function laneOf(chain: BridgeChain, homeDomain: number): Lane {
   const { chainId, token, messenger, minimum, feeCeiling } = chain;
   return { chainId: BigInt(chainId), token, messenger, domain: homeDomain, minimum, feeCeiling };
@@ -163,12 +193,8 @@ export function laneOf(chain: BridgeChain, homeDomain: number): Lane {
 /** The associated token account of a key; undefined for what is no key. */
 export async function tokenAccountOf(owner: string, mint: string): Promise<string | undefined> {
   if (!isAddress(owner) || !isAddress(mint)) return undefined;
-  if (
-    getAddressEncoder()
-      .encode(owner)
-      .every((byte) => byte === 0)
-  )
-    return undefined;
+  // What is no point is a program's own account, and nobody has a key for it; programs themselves sign nothing.
+  if (isOffCurveAddress(owner) || NO_KEYS.has(owner) || owner === mint) return undefined;
   const [account] = await findAssociatedTokenPda({
     owner,
     mint,

@@ -471,6 +471,10 @@ for (const [name, openStores] of STORES) {
         "1".repeat(44),
         "z".repeat(44),
         FOREIGN_KEYS[0].slice(0, 40),
+        // Of these nobody has a key.
+        alt.token_account,
+        alt.mint,
+        "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
       ])
         await refused(ALT_PATH, { ...altBody, deposit_key }, by, 400, "INVALID_REQUEST");
     });
@@ -580,6 +584,41 @@ for (const [name, openStores] of STORES) {
       ] as const) {
         const { body: answer } = await refused(path, body, by, 400, "INVALID_REQUEST");
         assert.equal(answer.errors[0].path, field, JSON.stringify(body));
+      }
+      // Whoever would be paid there could not give it back.
+      const [chain] = settings.chains;
+      for (const contract of [
+        ...[
+          POOL,
+          USDC,
+          settings.factory,
+          settings.collector,
+          settings.home.messenger,
+          settings.home.transmitter,
+        ],
+        ...[chain!.token, chain!.messenger, chain!.transmitter, settings.perpvenue!.exit.forwarder],
+      ]) {
+        const { body: answer } = await refused(
+          IN_PATH,
+          inBody({ refund_address: contract }),
+          by,
+          400,
+          "INVALID_REQUEST",
+        );
+        assert.equal(answer.errors[0].path, "refund_address", contract);
+        const to = { chain_id: 31_338, recipient: contract };
+        await refused(OUT_PATH, { to, ...RECEIVER }, by, 400, "INVALID_REQUEST");
+      }
+      // Its secret is everybody's.
+      for (const low of ["00".repeat(32), `01${"00".repeat(31)}`, `ec${"ff".repeat(30)}7f`]) {
+        const { body: answer } = await refused(
+          IN_PATH,
+          inBody({ ephemeral_key: `0x${low}` }),
+          by,
+          400,
+          "INVALID_REQUEST",
+        );
+        assert.equal(answer.errors[0].path, "ephemeral_key", low);
       }
       for (const account of [
         "0x12",
