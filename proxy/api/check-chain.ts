@@ -24,6 +24,7 @@ export async function checkChain(
   if (config.production) await requireNoDevelopmentKeys(ourKeys, pool, await developmentKeyHashes());
   await requireSamePool(chain, pool, (kind) => ourKeys.get(kind), logger);
   await warnOfOffers(pool, config, logger);
+  await requireRoomForCalls(chain, config.calls.maxGas);
   if (config.venue !== undefined) await requireSameVenue(chain, pool, config.venue, logger);
 }
 
@@ -60,6 +61,17 @@ export async function warnOfOffers(
     }
     if (offers.swaps && (await pool.executor()) === undefined)
       logger.warn("swaps are on, and the pool has no executor");
+  } catch (error) {
+    asUnreachable(error);
+  }
+}
+
+/** A full call that no block of this chain could hold would wait permanently, and everything behind it. */
+export async function requireRoomForCalls(chain: Pick<Chain, "header">, maxGas: bigint): Promise<void> {
+  try {
+    const { gasLimit } = (await chain.header("latest")) ?? {};
+    if (gasLimit !== undefined && gasLimit < maxGas)
+      throw new Error(`CLOISTER_GAS_PER_CALL is more than a block of the chain holds, ${String(gasLimit)}`);
   } catch (error) {
     asUnreachable(error);
   }

@@ -54,6 +54,7 @@ export function readConfig(environment: Environment) {
     calls: Object.freeze({
       maxInFlight: integer("CLOISTER_CALLS_IN_FLIGHT", 1, 16),
       maxBatch: integer("CLOISTER_MEMBERS_PER_CALL", 1, 64),
+      maxGas: BigInt(integer("CLOISTER_GAS_PER_CALL", 3_000_000, 1_000_000_000)),
     }),
     maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
     /** How long what is only looked at is kept. */

@@ -61,6 +61,10 @@ const SETTINGS = {
   CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
   CLOISTER_CALLS_IN_FLIGHT: ["4", "calls of the gas wallet that are sent and in no block, at most"],
   CLOISTER_MEMBERS_PER_CALL: ["64", "payments that one call carries, at most"],
+  CLOISTER_GAS_PER_CALL: [
+    "16777216",
+    "gas that one call may take: what the chain lets a transaction have (2^24 on Ethereum by EIP-7825, 32,000,000 on Arbitrum)",
+  ],
   CLOISTER_MAX_WAITING: [
     "4000",
     "tickets that may wait before QUEUE_FULL, half of them of one developer; each costs about 1 kB of memory",

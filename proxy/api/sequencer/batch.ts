@@ -26,8 +26,6 @@ export interface Batch {
 
 /** Bounds of one call, however many members it has. */
 const MAX_DATA_CHARS = 2 + 2 * 100 * 1024;
-/** Of any transaction: EIP-7825. */
-const MAX_GAS = 2n ** 24n;
 /**
  * Of an update that a simulation on the newest block skips, because it follows on calls that are in no block yet: four
  * times what one takes in a call of its own (shared/contracts/README.md). What is not used is not paid.
@@ -74,10 +72,13 @@ export class Batches {
         await this.#leastGas(calldata, candidates, update, simulated),
         candidates,
       );
-      const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > MAX_GAS;
+      const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > this.#term.maxGas;
       if (isTooBig && chosen.length > 1) {
         // In order of acceptance, so that swaps are not put off permanently by what came after them.
-        const share = Math.min(MAX_DATA_CHARS / calldata.length, Number(MAX_GAS) / Number(gasLimit));
+        const share = Math.min(
+          MAX_DATA_CHARS / calldata.length,
+          Number(this.#term.maxGas) / Number(gasLimit),
+        );
         const fewer = Math.min(Math.floor(chosen.length * share), chosen.length - 1);
         chosen = chosen.slice(0, Math.max(fewer, 1));
         isCut = true;

@@ -41,6 +41,8 @@ const LIMITS: SequencerLimits = {
   maxFeePerGas: 500_000_000_000n,
   // So many transfers are just within the calldata of one call; larger members make it fewer.
   maxBatch: 64,
+  // Of any transaction on Ethereum: EIP-7825.
+  maxGas: 2n ** 24n,
   maxInFlight: 4,
 };
 

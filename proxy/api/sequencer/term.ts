@@ -43,6 +43,8 @@ export interface SequencerLimits {
   /** Wei; never bid above it. */
   readonly maxFeePerGas: bigint;
   readonly maxBatch: number;
+  /** Of one call: what the chain lets a transaction take. */
+  readonly maxGas: bigint;
   /** Calls that are sent and in no block, at most. */
   readonly maxInFlight: number;
 }

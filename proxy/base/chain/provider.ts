@@ -15,6 +15,8 @@ export interface Header {
   /** Unix seconds. */
   readonly timestamp: number;
   readonly baseFee: bigint;
+  /** That all of a block may take; undefined where the node does not tell. */
+  readonly gasLimit?: bigint | undefined;
   /** Of everything that contracts said in it: 256 bytes, hex. Undefined where the node does not tell, or tells nothing. */
   readonly bloom?: string | undefined;
 }
@@ -207,6 +209,7 @@ function readHeader(block: unknown): Header | undefined {
     parentHash: readHash(fields["parentHash"]),
     timestamp: Number(readQuantity(fields["timestamp"], "header")),
     baseFee: fields["baseFeePerGas"] === undefined ? 0n : readQuantity(fields["baseFeePerGas"], "header"),
+    gasLimit: isQuantity(fields["gasLimit"]) ? BigInt(fields["gasLimit"]) : undefined,
     bloom: readBloom(fields["logsBloom"], fields["gasUsed"]),
   };
 }

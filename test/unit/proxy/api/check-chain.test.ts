@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Pool } from "../../../../proxy/base/chain/pool.ts";
 import { ChainUnreachable } from "../../../../proxy/base/chain/json-rpc.ts";
 import type { Chain } from "../../../../proxy/base/chain/provider.ts";
-import { requireSamePool, warnOfOffers } from "../../../../proxy/api/check-chain.ts";
+import { requireRoomForCalls, requireSamePool, warnOfOffers } from "../../../../proxy/api/check-chain.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "../../../../proxy/api/enclave-link/same-circuits.ts";
 import { createLogger, type Logger } from "../../../../proxy/base/logging.ts";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
@@ -56,6 +56,16 @@ describe("api/check-chain", () => {
     assert.equal(await warnings(true, async () => USDC), 1);
     assert.equal(await warnings(true, async () => undefined), 2);
     assert.equal(await warnings(true, unreachable), 1);
+  });
+});
+
+describe("api/check-chain: gas of a call", () => {
+  it("ends the start where no block could hold a full one, and bears a node that is away or does not tell", async () => {
+    const telling = (gasLimit?: bigint) => ({ header: async () => ({ gasLimit }) }) as unknown as Chain;
+    await requireRoomForCalls(telling(30_000_000n), 2n ** 24n);
+    await requireRoomForCalls(telling(), 2n ** 24n);
+    await requireRoomForCalls({ header: unreachable }, 2n ** 24n);
+    await assert.rejects(requireRoomForCalls(telling(30_000_000n), 32_000_000n), /CLOISTER_GAS_PER_CALL/);
   });
 });
 

@@ -210,6 +210,7 @@ export class Scene {
       blockage: this.blockage,
       logger: SILENT,
       maxBatch: this.#maxBatch,
+      maxGas: 2n ** 24n,
     } as unknown as TermParts;
     const batches = new Batches(parts, new Members(parts));
     return batches.next({ number: this.tip, hash: key, timestamp: 1_000 }, before);
