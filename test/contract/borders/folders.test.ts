@@ -45,9 +45,9 @@ const ruledBy = (prefix: string, suffix = ""): Set<string> =>
       .filter((name) => name.startsWith(prefix) && name.endsWith(suffix))
       .map((name) => name.slice(prefix.length, name.length - suffix.length)),
   );
-/** Entries of proxy/ that no rule knows as a room. */
+/** Entries of proxy/, beside documents, that no rule knows as a room. */
 const outsideTheRooms = (proxy: string): string[] =>
-  readdirSync(proxy).filter((name) => name !== "README.md" && !ruledBy("room-").has(name));
+  readdirSync(proxy).filter((name) => !name.endsWith(".md") && !ruledBy("room-").has(name));
 
 const { SUITES, filesOf } = (await import(path.join(PROJECT_ROOT, "scripts/build/testing/suites.mjs"))) as {
   readonly SUITES: object;
