@@ -1,15 +1,17 @@
 /**
  * Ends the watch of addresses that nobody used for as long as was promised, so that the open ones stay few. One with
- * money on its way stays open; one that is closed is taken up again by asking for it.
+ * money on its way stays open. What is less than the minimum is not on its way: a stranger's single unit would keep an
+ * address open for ever. One that is closed is taken up again by asking for it.
  */
 import type { BridgeRecord } from "../base/store/bridge-records.ts";
 import type { BridgeStore } from "../base/store/bridges.ts";
-import type { Book } from "./requests.ts";
-import { isOver } from "./fold/deposit-trace.ts";
+import type { WatchingBook } from "./chain-book.ts";
+import { worthAsking } from "./desk/is-worthwhile.ts";
+import { isOver, traceDeposits } from "./fold/deposit-trace.ts";
 
 export interface ClosingParts {
   readonly store: Pick<BridgeStore, "open" | "endWatch" | "close">;
-  readonly book: Pick<Book, "progressOf" | "isComplete">;
+  readonly book: Pick<WatchingBook, "factsOf" | "isComplete">;
   /** Of a developer who is disabled no address is watched that holds nothing. */
   readonly isDisabled: (developerId: string) => Promise<boolean>;
   /** Milliseconds since 1970. */
@@ -53,7 +55,12 @@ export async function closeUnused(
 }
 
 /** Of a request whose chains cannot be seen now nobody knows whether money is on its way. */
-function isIdle(book: Pick<Book, "progressOf" | "isComplete">, record: BridgeRecord): boolean {
-  if (!book.isComplete(record.id)) return false;
-  return book.progressOf(record).deposits.every(({ state }) => isOver(state));
+function isIdle(book: ClosingParts["book"], record: BridgeRecord): boolean {
+  const facts = book.factsOf(record.id);
+  if (facts === undefined || !book.isComplete(record.id)) return false;
+  const worthwhile = worthAsking(facts);
+  return traceDeposits(facts, { waits: {}, isRefused: false }).every(
+    ({ state, inside }) =>
+      isOver(state) || state === "below_minimum" || (inside !== undefined && !worthwhile.has(inside)),
+  );
 }

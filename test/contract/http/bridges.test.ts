@@ -7,7 +7,7 @@ import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
 import { bridgeRoutes } from "../../../proxy/api/bridge/bridge.routes.ts";
 import { bridgeSettingsOf, type BridgeSettings } from "../../../proxy/base/bridge/bridge.settings.ts";
 import type { Book, BurnDesk } from "../../../proxy/relay/requests.ts";
-import type { BridgeFacts } from "../../../proxy/relay/fold/facts.ts";
+import type { BridgeFacts, Burn } from "../../../proxy/relay/fold/facts.ts";
 import { arrivalOf, factsAbout, seenOf, spotOf, vaultOf } from "../../support/bridge-facts.ts";
 import { closeUnused } from "../../../proxy/relay/closing.ts";
 import { openBridges } from "../../../proxy/api/bridge/open-bridges.ts";
@@ -18,6 +18,7 @@ import type { BridgeStore } from "../../../proxy/base/store/bridges.ts";
 import { embeddedStores, storesIn, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 
 import { openDurableRedis } from "../../../proxy/base/store/redis/durable.ts";
+import { HOME_CHAIN } from "../../../proxy/base/store/bridge-records.ts";
 import { bridgeAddress, type BridgeAddress } from "../../../shared/api/bridges.ts";
 import { bridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { info } from "../../../shared/api/service.ts";
@@ -511,13 +512,46 @@ for (const [name, openStores] of STORES) {
       // What was used, or cannot be seen now, is not given up.
       edge.advance(31 * DAY_MS);
       isComplete = false;
-      const closing = { store, book, now: () => edge.now(), isDisabled: async () => isDisabled };
+      const factsOf = (id: string) => facts.get(id) ?? factsAbout(bridgeDraft(0, {}), {});
+      const closing = {
+        ...{ store, book: { ...book, factsOf }, now: () => edge.now(), isDisabled: async () => isDisabled },
+      };
       assert.equal(await closeUnused(closing), 0);
       isComplete = true;
       const arrivals = [arrivalOf(9n, spotOf(1, { confirmations: 1, at: 1 }))];
       const home = vaultOf("home", { balance: 9n, minimum: 1n, confirmations: 1, arrivals });
       facts.set(open[0]!.bridge_id, factsAbout(bridgeDraft(0, {}), { home }));
+      // A stranger's unit, here or on its way, keeps nothing open.
+      const [draft, place] = [bridgeDraft(0, {}), spotOf(2, { confirmations: 1, at: 1 })];
+      const dust = vaultOf("home", {
+        balance: 1n,
+        minimum: 2n,
+        confirmations: 1,
+        arrivals: [arrivalOf(1n, place)],
+      });
+      const grain: Burn = {
+        ...{
+          id: "grain",
+          place,
+          to: HOME_CHAIN,
+          amount: 1n,
+          sourceDomain: 3,
+          destinationDomain: 0,
+          burner: "",
+        },
+        ...{ recipient: "", maxFee: 0n, minFinality: 2000, message: undefined, delivery: undefined },
+      };
+      const under = { home: vaultOf("home", { minimum: 2n }), incoming: [grain] };
+      facts.set(open[1]!.bridge_id, factsAbout(draft, { home: dust }));
+      facts.set(open[2]!.bridge_id, factsAbout(draft, under));
       assert.ok((await closeUnused(closing)) >= 4);
+      const closed = await Promise.all(
+        open.map(async ({ bridge_id }) => (await store.get(bridge_id))?.closedAt),
+      );
+      assert.deepEqual(
+        closed.map((at) => at !== undefined),
+        [false, true, true, true, true],
+      );
       const later = await edge.session({ sub: `${name}-${String(users - 1)}` });
       for (const listener of listeners) listener(open[0]!.bridge_id);
       const still = await until("its state", async () => {
