@@ -56,12 +56,18 @@ export interface IndexerOptions {
 const FRESH_MS = 3_000;
 /** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
 const CAREFUL_BLOCKS = 64;
+/** Of those, so many are asked for at a time. */
+const SIDE_BY_SIDE = 8;
 const RANGE_BLOCKS = 2_000;
 /** What has to be asked again: logs were left out, now or when blocks that are stored were read. */
 class LogsMissing extends ChainUnreachable {}
 
-/** So often a block is asked for again of whose state the node knows nothing. */
-const UNKNOWN_PASSES = 50;
+/** Passes that wait for a node that refuses to say what the pool holds; then logs alone are followed until it says so again. */
+const REFUSED_PASSES = 50;
+/** Passes in which logs are missing before stored blocks are read again, where the node does not say what the pool held then. */
+const MISSING_PASSES = 10;
+/** Some 700 kB. */
+const KEPT_AT_ONCE = 64;
 
 /** What the pool has in its state: its queue, and the root of its tree. */
 interface Held {
@@ -70,12 +76,9 @@ interface Held {
   /** Undefined before there is a pool. */
   readonly root: Field | undefined;
 }
-/** `refused`: the node does not know the block, or its state; undefined: nothing of the pool is in it, or nobody can tell. */
-type MaybeHeld = Held | "refused" | undefined;
+/** `refused`: the node does not know the block, or its state; undefined: nothing of the pool is in it, or it was not asked. */
+type HeldAnswer = Held | "refused" | undefined;
 const NOTHING: Held = { leafCount: 0, head: ZERO_BYTES32, root: undefined };
-
-/** Some 700 kB. */
-const KEPT_AT_ONCE = 64;
 
 /** Of the subtrees that were not whole at `before` leaves and are at `after`. */
 function placesBetween(before: number, after: number): number[] {
@@ -94,8 +97,10 @@ export class Indexer {
   readonly tree = new CommitmentTree();
   readonly #listeners = new Set<(change: IndexChange) => void>();
   #syncedAt: number | undefined;
-  /** The block of which the node had no state, and how often it had none. */
-  #unknown: { readonly hash: Bytes32; readonly times: number } = { hash: ZERO_BYTES32, times: 0 };
+  /** Passes in a row that ended since the node refused to say what the pool holds. */
+  #refusals = 0;
+  /** Passes in a row in which logs were missing. */
+  #missings = 0;
   #fault: string | undefined;
   #rangeBlocks = RANGE_BLOCKS;
   readonly #passing: ReturnType<typeof createPassing>;
@@ -190,13 +195,15 @@ export class Indexer {
   }
 
   async #pass(): Promise<void> {
-    if (this.#syncedAt === undefined) await this.#leaveGap();
+    if (this.#syncedAt === undefined) await this.#leaveGap(false);
     try {
       await this.#followToHead();
+      this.#missings = 0;
     } catch (error) {
       if (error instanceof LogsMissing) {
         this.#chain.doubt(error.message);
-        await this.#leaveGap();
+        this.#missings += 1;
+        await this.#leaveGap(this.#missings % MISSING_PASSES === 0);
       }
       throw error;
     }
@@ -214,7 +221,7 @@ export class Indexer {
       if (next > head.number || this.#passing.isStopped()) break;
       const careful = head.number - CAREFUL_BLOCKS;
       if (next < careful) await this.#takeRange(next, Math.min(next + this.#rangeBlocks - 1, careful));
-      else if (!(await this.#takeBlock(next, tip, head))) return;
+      else if (!(await this.#takeBlocks(next, head))) return;
     }
     const isFirst = this.#syncedAt === undefined;
     this.#syncedAt = Date.now();
@@ -246,27 +253,34 @@ export class Indexer {
     return (await this.#chain.header(block.number))?.hash === block.hash;
   }
 
-  /** False when the block does not follow the tip: the next pass goes back first. */
-  async #takeBlock(number: number, tip: IndexedBlock | undefined, head: Header): Promise<boolean> {
-    const header = number === head.number ? head : await this.#chain.header(number);
-    if (header === undefined) return false;
-    if (tip?.number === number - 1 && header.parentHash !== tip.hash) return false;
-    // By most headers nothing of the pool is in the block, and a block with nothing of it leaves the pool as it was.
-    const isToBeHeld = this.#mayHold(header);
-    const [logs, held] = await Promise.all([
-      this.#pool.logs({ blockHash: header.hash }),
-      isToBeHeld ? this.#heldAt(header.hash) : undefined,
-    ]);
-    if (held === "refused" && this.#isWorthWaiting(header.hash))
-      throw new ChainUnreachable("the node does not know yet what the pool holds");
-    await this.#take([header], logs, held);
+  /**
+   * Blocks from `next` on, one by one into the store, and asked for side by side: where a question takes half a block's time,
+   * one after the other would never reach the head. False when one does not follow the tip: the next pass goes back first.
+   */
+  async #takeBlocks(next: number, head: Header): Promise<boolean> {
+    const count = Math.min(head.number - next + 1, SIDE_BY_SIDE);
+    const asked = Array.from({ length: count }, async (_, i) => {
+      const header = next + i === head.number ? head : await this.#chain.header(next + i);
+      if (header === undefined) return undefined;
+      // By most headers nothing of the pool is in the block, and a block with nothing of it leaves the pool as it was.
+      const held = this.#mayHold(header) ? this.#heldAt(header.hash) : undefined;
+      const [logs, state] = await Promise.all([this.#pool.logs({ blockHash: header.hash }), held]);
+      return { header, logs, held: state };
+    });
+    // Each is waited for in its turn; one that fails behind it is no rejection that nobody hears.
+    for (const one of asked) one.catch(() => undefined);
+    for (const one of asked) {
+      const block = await one;
+      const tip = this.#store.tip();
+      if (block === undefined) return false;
+      const { header, logs, held } = block;
+      if (tip?.number === header.number - 1 && header.parentHash !== tip.hash) return false;
+      // A node that lags will know. One that never does must not hold up the index: what it left out is missed at the next leaf.
+      if (held === "refused" && (this.#refusals += 1) <= REFUSED_PASSES)
+        throw new ChainUnreachable("the node does not know yet what the pool holds");
+      await this.#take([header], logs, held);
+    }
     return true;
-  }
-
-  /** A node that lags will know; one that never does must not hold up the index: what it left out is missed at the next leaf. */
-  #isWorthWaiting(hash: Bytes32): boolean {
-    this.#unknown = { hash, times: this.#unknown.hash === hash ? this.#unknown.times + 1 : 1 };
-    return this.#unknown.times <= UNKNOWN_PASSES;
   }
 
   /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
@@ -301,7 +315,7 @@ export class Indexer {
   }
 
   /** `held` by the pool at the last of these blocks. */
-  async #take(headers: readonly Header[], logs: readonly RawLog[], held: MaybeHeld): Promise<void> {
+  async #take(headers: readonly Header[], logs: readonly RawLog[], held: HeldAnswer): Promise<void> {
     const hashes = new Map(headers.map(({ number, hash }) => [number, hash]));
     const events: LoggedEvent[] = [];
     const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
@@ -329,9 +343,10 @@ export class Indexer {
   }
 
   /** Where the node does not say, what is missing there is missed at the next leaf. */
-  async #heldAt(hash: Bytes32): Promise<MaybeHeld> {
+  async #heldAt(hash: Bytes32): Promise<HeldAnswer> {
     try {
       const [queue, { root }] = await Promise.all([this.#pool.queue(hash), this.#pool.currentRoot(hash)]);
+      this.#refusals = 0;
       return { ...queue, root };
     } catch (error) {
       if (error instanceof ChainRefused) return "refused";
@@ -355,13 +370,14 @@ export class Indexer {
 
   /**
    * Goes back to before the last leaf and the last root that are stored, if the pool held more at the stored tip: between
-   * there and here is what was left out. Otherwise it was left out just now, and nothing of it is stored.
+   * there and here is what was left out. Otherwise it was left out just now, and nothing of it is stored. Where the node
+   * has pruned what the pool held then, nobody can tell the two apart: with `readAgain` it goes back all the same.
    */
-  async #leaveGap(): Promise<void> {
+  async #leaveGap(readAgain: boolean): Promise<void> {
     const tip = this.#store.tip();
     if (tip === undefined) return;
     const held = await this.#heldAt(tip.hash);
-    if (typeof held !== "object" || this.#isWhole([], held)) return;
+    if (typeof held === "object" ? this.#isWhole([], held) : !readAgain) return;
     const leaf = this.#store.leaf(this.#store.leafCount() - 1);
     const known = [leaf, this.#store.currentRoot()].flatMap((one) => (one === undefined ? [] : [one.block]));
     const ancestor = (known.length === 0 ? this.#options.deploymentBlock : Math.min(...known)) - 1;

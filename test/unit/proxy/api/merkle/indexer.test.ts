@@ -175,9 +175,10 @@ describe("merkle/indexer on a real chain", function () {
       assert.deepEqual(seen, [], "nothing wrong was stored");
     }));
 
-  for (const [what, call] of [
-    ["at its start", undefined],
-    ["at the next leaf, where the node has no state of the stored tip", refused],
+  for (const [what, pruned] of [
+    ["at its start", "never"],
+    ["at the next leaf, where the node has no state of the stored tip", "at first"],
+    ["at the next leaf, where the node has no state but the newest and never will", "always"],
   ] as const)
     it(`finds a gap that is stored ${what}, goes back to before it and reads on`, () =>
       withStore(async (data) => {
@@ -189,14 +190,14 @@ describe("merkle/indexer on a real chain", function () {
         await until("the gap to be stored", () => (data.tip()?.number ?? 0) >= tip);
         await first.stop();
         assert.equal(data.leafCount(), 0);
-        let isPruned = call !== undefined;
+        let isPruned = pruned !== "never";
         const bend: Partial<Chain> = {
           call: (request, at) => (isPruned && at !== "latest" ? refused() : on.chain.call(request, at)),
         };
         const indexer = await indexThrough(bend, data);
         if (isPruned) await until("a first pass", () => indexer.state().tip !== undefined);
         await confirmed();
-        isPruned = false;
+        isPruned = pruned === "always";
         await untilWhole(data);
         await indexer.stop();
       }));
@@ -218,6 +219,24 @@ describe("merkle/indexer on a real chain", function () {
       await until("it to ask again and again", () => asked > 20);
       assert.ok((data.tip()?.number ?? 0) < made);
       isLagging = false;
+      await untilWhole(data);
+      await indexer.stop();
+    }));
+
+  it("asks for blocks side by side: it keeps up where a question takes half a block's time", () =>
+    withStore(async (data) => {
+      await confirmed();
+      await on.mine(20);
+      let asked = 0;
+      let answer = (): void => undefined;
+      const eight = new Promise<void>((resolve) => (answer = resolve));
+      // None of the first eight is answered before all of them are asked.
+      const header: Chain["header"] = async (at) => {
+        if (at !== "latest" && ++asked === 8) answer();
+        if (at !== "latest") await eight;
+        return on.chain.header(at);
+      };
+      const indexer = await indexThrough({ header }, data);
       await untilWhole(data);
       await indexer.stop();
     }));
