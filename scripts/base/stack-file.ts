@@ -51,6 +51,8 @@ const image = {
 const networkEntry = z.object({
   base_url: z.string(),
   chain_rpc: z.string(),
+  /** By which wallets read the chain, where it is another: before a node that lies. */
+  wallet_rpc: z.string().optional(),
   chain_id: z.int(),
   pool: z.string(),
   usdc: z.string(),

@@ -5,6 +5,7 @@ import { UsageError } from "../base/command.ts";
 import { Parties } from "../base/parties.ts";
 import { DEFAULT_FOLDER, type NetworkName, networkOf, runningStack, StackError } from "../base/stack-file.ts";
 import { messageOf, runStackCommand, speaker, stoppingOnce } from "../stack/command.ts";
+import { liarOf, type Liar } from "../stack/liar.ts";
 import { startStack } from "../stack/local-stack.ts";
 import { StackFolder } from "../stack/stack-folder.ts";
 import { showBridges } from "./bridges.ts";
@@ -39,6 +40,8 @@ stolen-key (npm run demo:stolen-key): honest people deposit and pay; the key of 
   user pays in private and leaves by proofs alone.
 
   --only <one of them>   show this one only
+  --liar <seed>          with a stack that it starts: nodes, attester and exchange lie to the services by chance, and
+                         every balance is the same. 0: another seed each time, which is said
   --json                 print the result as one JSON object, last on standard output
   --folder <path>        folder of the stack (default ${DEFAULT_FOLDER})
   --help                 this text
@@ -66,14 +69,15 @@ const COMMAND = {
     error instanceof StackError ? error.message : `\nThe demo failed: ${messageOf(error)}`,
   options: {
     only: { type: "string" },
+    liar: { type: "string" },
     json: { type: "boolean", default: false },
     folder: { type: "string", default: DEFAULT_FOLDER },
     help: { type: "boolean" },
   },
 } as const;
 
-await runStackCommand(COMMAND, async ({ values: { only, json, folder } }) => {
-  const journey = journeyOf(only, folder);
+await runStackCommand(COMMAND, async ({ values: { only, liar, json, folder } }) => {
+  const journey = journeyOf(only, folder, liar === undefined ? undefined : liarOf(liar));
   const story = new Story(speaker(json));
   const beganAt = performance.now();
   await Parties.start(async (parties) => {
@@ -88,24 +92,31 @@ await runStackCommand(COMMAND, async ({ values: { only, json, folder } }) => {
   return isAsItMust ? 0 : 1;
 });
 
-function journeyOf(only: string | undefined, folder: string): Journey {
+function journeyOf(only: string | undefined, folder: string, liar: Liar | undefined): Journey {
   const all = Object.keys(SHARED) as Part[];
-  if (only === undefined) return shared(all, folder);
-  const alone = ALONE[only];
+  if (only === undefined) return shared(all, folder, liar);
+  const alone = liar === undefined ? ALONE[only] : undefined;
   if (alone !== undefined) return alone;
   const parts = all.filter((part) => part === only);
-  if (parts.length === 0) throw new UsageError(`--only ${only}: there is no such part`);
-  return shared(parts, folder);
+  if (parts.length === 0)
+    throw new UsageError(
+      `--only ${only}: there is no such part${liar === undefined ? "" : " that --liar is for"}`,
+    );
+  return shared(parts, folder, liar);
 }
 
-function shared(parts: readonly Part[], path: string): Journey {
+function shared(parts: readonly Part[], path: string, liar: Liar | undefined): Journey {
   return async (story, parties) => {
     const { say } = story;
     const running = await runningStack(path);
     say(running === undefined ? "No stack is running here: starting one." : `Using the stack in ${path}.`);
     const networks = parts.map((part) => SHARED[part].network);
     const bridges = parts.includes("bridges");
-    const stack = running ?? parties.add(await startStack({ folder: path, networks, bridges, say })).file;
+    if (liar !== undefined && running !== undefined)
+      throw new StackError("the stack that runs is its own: give --liar to npm start, or --folder here");
+    if (liar !== undefined) parties.add(liar);
+    const options = { folder: path, networks, bridges, liar, say };
+    const stack = running ?? parties.add(await startStack(options)).file;
     // All of them before the first part begins.
     for (const network of networks) networkOf(stack, network);
     const prover = await developmentProver();
@@ -116,5 +127,6 @@ function shared(parts: readonly Part[], path: string): Journey {
         DemoStage.on({ stack, folder: new StackFolder(path), network, prover, say, chapter }, play),
       );
     }
+    if (liar !== undefined) say(`Lies, seed ${String(liar.seed)}: ${liar.told()}`);
   };
 }

@@ -15,6 +15,7 @@ import type { NetworkEntry, NetworkName } from "../base/stack-file.ts";
 import { startAnvil, type Anvil } from "../stand-ins/anvil.ts";
 import { startBalancer } from "./balancer.ts";
 import { startLocalBridges, type LocalBridges } from "./bridges/local-bridges.ts";
+import type { Liar } from "./liar.ts";
 import { keptOrNewPair, type BirthWishes, type KeptPair, type KnownImage } from "./development-signer.ts";
 import { isRegistered, birthChallenge, settleContracts, type PoolTerms } from "./local-contracts.ts";
 import { settledSize, type NetworkSize, type SettledSize } from "./network-size.ts";
@@ -51,6 +52,8 @@ export interface NetworkChoices {
   ) => Promise<Readonly<Record<string, string>>>;
   /** Whether the network that can has its bridges, with their chains and venues. */
   readonly bridges?: boolean;
+  /** Stands before every party outside. */
+  readonly liar?: Liar | undefined;
   /** How many there are. Several proxies need a store that they share among their settings. */
   readonly size?: NetworkSize;
 }
@@ -110,7 +113,7 @@ export function startLocalNetwork(options: LocalNetworkOptions): Promise<LocalNe
 }
 
 async function startAll(options: LocalNetworkOptions, parties: Parties): Promise<LocalNetwork> {
-  const { name, folder, blockTimeSecs = 1, say } = options;
+  const { name, folder, blockTimeSecs = 1, liar, say } = options;
   const existing = await folder.readDeployment();
   const size = settledSize(options.size, existing);
   await folder.secrets.file("owner.key"); // makes the folder
@@ -140,16 +143,17 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     options.bridges === true && NETWORKS[name].bridges
       ? parties.add(
           await startLocalBridges({
-            ...{ folder, home: chain, usdc: deployment.tokens[0]!.address, blockTimeSecs, say },
+            ...{ folder, home: chain, usdc: deployment.tokens[0]!.address, blockTimeSecs, say, liar },
           }),
         )
       : undefined;
   if (bridges !== undefined) void bridges.failed.then(parties.fail);
+  const rpcUrl = liar === undefined ? chain.url : await liar.nodes(chain.url);
   const serviceAddress = SpendingKey.fromSeed(
     mustFromHex(await folder.secrets.text(SERVICE_WALLET_SECRET)),
   ).viewing.addressText(NETWORKS[name].addressPrefix);
   const proxySettings = {
-    ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
+    ...(await localProxySettings({ ...options, rpcUrl, deployment, serviceAddress })),
     ...enclaveSettings(enclaves, options.kmsUrl),
     ...(bridges === undefined ? {} : { CLOISTER_BRIDGES: bridges.settingsFile }),
     ...options.proxySettings,
@@ -185,6 +189,7 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     entry: {
       ...entryOf(name, deployment, { baseUrl, rpc: chain.url, serviceAddress, enclaves }),
       ...(bridges === undefined ? {} : { bridges: bridges.entry }),
+      ...(liar === undefined ? {} : { wallet_rpc: await liar.node(chain.url) }),
     },
     bridges,
     folder,

@@ -4,7 +4,6 @@ import { devNull } from "node:os";
 import path from "node:path";
 import { createKeyRing } from "../../proxy/base/auth/secret-files.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import type { Anvil } from "../stand-ins/anvil.ts";
 import { DEVELOPMENT_CREDENTIAL } from "../stand-ins/kms/signature.ts";
 import { NETWORKS } from "./networks.ts";
 import type { NetworkName } from "../base/stack-file.ts";
@@ -33,7 +32,8 @@ export const ROOMY_KEYS = {
 export interface LocalProxy {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;
-  readonly chain: Anvil;
+  /** Of one node of its chain, or several with spaces between them. */
+  readonly rpcUrl: string;
   readonly ports: { readonly proxy: number };
   readonly deployment: Deployment;
   readonly pepperFile: string;
@@ -43,7 +43,7 @@ export interface LocalProxy {
 }
 
 export async function localProxySettings(local: LocalProxy): Promise<Record<string, string>> {
-  const { name, folder, chain, deployment, serviceAddress, verificationKeys } = local;
+  const { name, folder, rpcUrl, deployment, serviceAddress, verificationKeys } = local;
   const [usdc, ...others] = deployment.tokens;
   if (usdc === undefined) throw new Error("a network without a token");
   return {
@@ -51,7 +51,7 @@ export async function localProxySettings(local: LocalProxy): Promise<Record<stri
     CLOISTER_NETWORK: name,
     CLOISTER_PORT: String(local.ports.proxy),
     CLOISTER_DATA_DIR: folder.inside("store"),
-    CLOISTER_RPC_URL: chain.url,
+    CLOISTER_RPC_URL: rpcUrl,
     CLOISTER_CHAIN_ID: String(deployment.chain_id),
     CLOISTER_POOL: deployment.pool,
     CLOISTER_DEPLOYMENT_BLOCK: String(deployment.deployment_block),

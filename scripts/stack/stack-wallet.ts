@@ -33,7 +33,7 @@ export function openStackWallet(network: NetworkEntry, options: StackWalletOptio
   return createWallet({
     ...parts,
     key: { seed },
-    rpc: network.chain_rpc,
+    rpc: network.wallet_rpc ?? network.chain_rpc,
     pins: { ...pinsOf(network, developerSink), ...(bridges === undefined ? {} : { bridges }) },
   });
 }

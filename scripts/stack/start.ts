@@ -9,6 +9,7 @@ import {
   startExampleIdentity,
   type ExampleIdentity,
 } from "./example-identity.ts";
+import { liarOf } from "./liar.ts";
 import { startLocalDashboard, type LocalDashboard } from "./local-dashboard.ts";
 import { startStack, type Stack } from "./local-stack.ts";
 import { NETWORKS, portOption } from "./networks.ts";
@@ -42,6 +43,8 @@ on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C
   --no-pages               without the example wallet's page and the server of its sessions
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
+  --liar <seed>            nodes, attester and exchange lie to the services by chance, and the chain has two nodes; what
+                           they did is said at the end. 0: another seed each time, which is said
   --threshold <n>          enclaves that must sign: each network runs so many, and its pool asks for an attestation of
                            each. Fixed when the pool is deployed (default: as it was made, 1 for a new one)
   --folder <path>          where everything is kept (default ${DEFAULT_FOLDER})
@@ -62,6 +65,7 @@ const COMMAND = {
     "second-port": { type: "string" },
     "second-chain-port": { type: "string" },
     "block-time": { type: "string" },
+    liar: { type: "string" },
     threshold: { type: "string" },
     operations: { type: "boolean", default: false },
     identity: { type: "boolean", default: false },
@@ -100,9 +104,11 @@ await runStackCommand(COMMAND, async ({ values }) => {
       ...(values.identity ? IDENTITY_SETTINGS : {}),
     },
   };
+  const liar = values.liar === undefined ? undefined : liarOf(values.liar);
   const interrupted = interruption();
   return Parties.start(async (parties) => {
-    const stack = parties.add(await startStack({ ...options, say: console.log }));
+    if (liar !== undefined) parties.add(liar);
+    const stack = parties.add(await startStack({ ...options, liar, say: console.log }));
     const identity = values.identity ? parties.add(await startExampleIdentity(stack)) : undefined;
     if (identity !== undefined)
       parties.watch(identity.ended, (how) => `the identity provider ended (${how})`);
@@ -120,6 +126,7 @@ await runStackCommand(COMMAND, async ({ values }) => {
     const isWanted = why === "interrupted";
     console.log(isWanted ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
     await parties.stop();
+    if (liar !== undefined) console.log(`Lies, seed ${String(liar.seed)}: ${liar.told()}`);
     return isWanted ? 0 : 1;
   });
 });

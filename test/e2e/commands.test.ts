@@ -204,7 +204,7 @@ describe("commands", function () {
     assert.ok(await isUnreachable(`${two.base_url}/health`));
   });
 
-  it("npm start --network first runs that one alone, and nothing outlives a supervisor that is killed", async () => {
+  it("npm start --network first --liar runs that one alone, exactly, and nothing outlives a supervisor that is killed", async () => {
     const alone = path.join(folder, "alone");
     const start = run(
       "stack/start.ts",
@@ -216,6 +216,8 @@ describe("commands", function () {
       "0",
       "--chain-port",
       "0",
+      "--liar",
+      "411203",
     );
     await start.said("Ctrl-C stops everything");
     const stack = await readStack(alone);
@@ -234,6 +236,10 @@ describe("commands", function () {
     const demo = await run("demo/main.ts", "--only", "swap", "--folder", alone).ended;
     assert.equal(demo.code, 1);
     assert.match(demo.stderr, /without the second network/);
+
+    const own = await run("demo/main.ts", "--liar", "1", "--folder", alone).ended;
+    assert.equal(own.code, 1);
+    assert.match(own.stderr, /give --liar to npm start/);
 
     // What is asked of a stack that runs, and ends nothing of it.
     const bridged = await run("demo/main.ts", "--json", "--only", "bridges", "--folder", alone).ended;
@@ -316,5 +322,7 @@ describe("commands", function () {
     for (const threshold of ["0", "-1", "1.5", "two", "9", ""])
       assert.equal((await run("stack/start.ts", `--threshold=${threshold}`).ended).code, 2, threshold);
     assert.equal((await run("demo/main.ts", "--only", "everything").ended).code, 2);
+    assert.equal((await run("demo/main.ts", "--only", "exit", "--liar", "1").ended).code, 2);
+    assert.equal((await run("stack/start.ts", "--liar", "seed").ended).code, 2);
   });
 });

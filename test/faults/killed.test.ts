@@ -8,8 +8,8 @@ import type { DepositBody, Ticket } from "../../shared/api/transactions.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
-import { startRpcRelay, type RpcRelay } from "./seeded/rpc-faults.ts";
-import type { Moment } from "./seeded/trap.ts";
+import { startRpcRelay, type RpcRelay } from "../../scripts/stand-ins/between/node-relay.ts";
+import type { Moment } from "../../scripts/stand-ins/between/trap.ts";
 
 const UNIT = 1_000_000n;
 

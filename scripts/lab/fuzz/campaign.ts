@@ -4,7 +4,7 @@
  */
 import { mutate } from "./mutate.ts";
 import type * as Probe from "./probe.ts";
-import { Random } from "./random.ts";
+import { Random } from "../../base/random.ts";
 
 export interface Subject {
   /** Throws for a fault: parsers return values. */

@@ -1,6 +1,6 @@
 /** Makes one case out of another: the blind steps of a mutation fuzzer, stacked. */
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../base/random.ts";
 
 export interface Material {
   /** Constants of the code under test. */
@@ -17,7 +17,7 @@ export function mutate(bytes: Uint8Array, random: Random, material: Material): U
   let made = bytes;
   // Few more often than many: each further step may undo what the case was kept for.
   for (let steps = 1 + random.below(1 + random.below(MAX_STACKED)); steps > 0; steps--)
-    made = random.oneOf(STEPS)(made, random, material);
+    made = random.pick(STEPS)(made, random, material);
   return made.length > material.maxBytes ? made.slice(0, material.maxBytes) : made;
 }
 
@@ -31,13 +31,13 @@ const STEPS: readonly Step[] = [
   flipped,
   // One byte: any, a bound, or a little more or less.
   (bytes, random) => changed(bytes, random, () => random.below(256)),
-  (bytes, random) => changed(bytes, random, () => random.oneOf(INTERESTING)),
+  (bytes, random) => changed(bytes, random, () => random.pick(INTERESTING)),
   (bytes, random) => changed(bytes, random, (byte) => byte + random.below(9) - 4),
   // A length field: a bound, the size of the whole, or what is left.
   (bytes, random) => {
     const at = random.below(bytes.length + 1);
-    const size = random.oneOf([1, 2, 4]);
-    const value = random.oneOf([...INTERESTING, bytes.length, Math.max(bytes.length - at - size, 0)]);
+    const size = random.pick([1, 2, 4]);
+    const value = random.pick([...INTERESTING, bytes.length, Math.max(bytes.length - at - size, 0)]);
     return overwritten(bytes, at, uintToBytes(BigInt(value % 2 ** (8 * size)), size));
   },
   // A stretch taken out, doubled, or put elsewhere.
@@ -56,19 +56,19 @@ const STEPS: readonly Step[] = [
   // New bytes, and constants.
   (bytes, random) => inserted(bytes, random.below(bytes.length + 1), random.bytes(1 + random.below(8))),
   (bytes, random, { tokens }) =>
-    tokens.length === 0 ? bytes : inserted(bytes, random.below(bytes.length + 1), random.oneOf(tokens)),
+    tokens.length === 0 ? bytes : inserted(bytes, random.below(bytes.length + 1), random.pick(tokens)),
   (bytes, random, { tokens }) =>
-    tokens.length === 0 ? bytes : overwritten(bytes, random.below(bytes.length + 1), random.oneOf(tokens)),
+    tokens.length === 0 ? bytes : overwritten(bytes, random.below(bytes.length + 1), random.pick(tokens)),
   // The end cut off.
   (bytes, random) => bytes.slice(0, random.below(bytes.length + 1)),
   // The head of this and the tail of another.
   (bytes, random, { corpus }) => {
-    const other = random.oneOf(corpus);
+    const other = random.pick(corpus);
     const cut = random.below(Math.min(bytes.length, other.length) + 1);
     return concatBytes(bytes.slice(0, cut), other.slice(cut));
   },
   (bytes, random, { corpus }) => {
-    const other = random.oneOf(corpus);
+    const other = random.pick(corpus);
     const [from, to] = stretch(other, random);
     return inserted(bytes, random.below(bytes.length + 1), other.slice(from, to));
   },
@@ -97,7 +97,7 @@ export function overwritten(bytes: Uint8Array, at: number, others: Uint8Array): 
 
 /** Short ones more often than long ones. */
 function stretch(bytes: Uint8Array, random: Random): readonly [number, number] {
-  const length = 1 + random.below(random.oneOf([4, 16, 64, bytes.length + 1]));
+  const length = 1 + random.below(random.pick([4, 16, 64, bytes.length + 1]));
   const from = random.below(bytes.length + 1);
   return [from, Math.min(from + length, bytes.length)];
 }

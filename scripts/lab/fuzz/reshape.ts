@@ -7,7 +7,7 @@ import { bytesToUint, concatBytes, uintToBytes } from "../../../shared/protocol/
 import { decodeCbor, encodeCbor, type Cbor, type CborMap } from "../../../shared/protocol/cbor.ts";
 import { FRAME_HEADER_BYTES, FRAME_VERSION } from "../../../shared/protocol/enclave-messages.ts";
 import { flipped, overwritten } from "./mutate.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../base/random.ts";
 
 /** Sizes at and around the limits that documents have. */
 const SIZES = [0, 1, 31, 32, 33, 47, 48, 49, 64, 95, 96, 97, 512, 513, 1024, 1025];
@@ -24,7 +24,7 @@ function reshaped(value: Cbor, random: Random): Cbor {
   if (value instanceof Uint8Array) {
     const inner = decodeCbor(value);
     if (inner instanceof Map && random.below(8) !== 0) return encodeCbor(reshaped(inner, random));
-    return random.below(2) === 0 ? resized(value, random.oneOf(SIZES)) : flipped(value, random);
+    return random.below(2) === 0 ? resized(value, random.pick(SIZES)) : flipped(value, random);
   }
   if (value instanceof Map) return reshapedMap([...(value as CborMap)], random);
   if (Array.isArray(value)) return reshapedList([...(value as readonly Cbor[])], random);
@@ -36,7 +36,7 @@ function reshapedList(items: Cbor[], random: Random): Cbor {
   const way = random.below(6);
   if (items.length === 0 || way === 0) items.splice(at, 0, scalar(random));
   else if (way === 1) items.splice(at, 1);
-  else if (way === 2) items.splice(at, 0, random.oneOf(items));
+  else if (way === 2) items.splice(at, 0, random.pick(items));
   else items[at % items.length] = reshaped(items[at % items.length]!, random);
   return items;
 }
@@ -45,7 +45,7 @@ function reshapedMap(entries: [string | number, Cbor][], random: Random): Cbor {
   const at = random.below(entries.length + 1);
   const way = random.below(6);
   if (entries.length === 0 || way === 0)
-    entries.splice(at, 0, [random.below(2) === 0 ? random.oneOf(NUMBERS) : "extra", scalar(random)]);
+    entries.splice(at, 0, [random.below(2) === 0 ? random.pick(NUMBERS) : "extra", scalar(random)]);
   else if (way === 1) entries.splice(at, 1);
   else if (way === 2) entries.reverse();
   else {
@@ -56,10 +56,10 @@ function reshapedMap(entries: [string | number, Cbor][], random: Random): Cbor {
 }
 
 function scalar(random: Random): Cbor {
-  return random.oneOf<Cbor>([
+  return random.pick<Cbor>([
     ...[null, true, false, "", "text", new Uint8Array(0), [], new Map()],
-    random.oneOf(NUMBERS),
-    random.bytes(random.oneOf(SIZES)),
+    random.pick(NUMBERS),
+    random.bytes(random.pick(SIZES)),
   ]);
 }
 
@@ -83,15 +83,15 @@ function written(element: Element, random: Random, chosen: number, place: { at: 
   const ways: readonly (() => Uint8Array)[] = [
     () => new Uint8Array(0),
     () => concatBytes(tlv(element.tag, body), tlv(element.tag, body)),
-    () => tlv(random.oneOf(TAGS), body),
+    () => tlv(random.pick(TAGS), body),
     () => tlv(element.tag, flipped(body, random)),
-    () => tlv(element.tag, resized(body, random.oneOf(SIZES))),
+    () => tlv(element.tag, resized(body, random.pick(SIZES))),
     () => tlv(element.tag, body.slice(0, random.below(body.length + 1))),
-    () => tlv(element.tag, concatBytes(body, tlv(random.oneOf(TAGS), random.bytes(random.below(4))))),
-    () => tlv(element.tag, tlv(random.oneOf(TAGS), body)),
+    () => tlv(element.tag, concatBytes(body, tlv(random.pick(TAGS), random.bytes(random.below(4))))),
+    () => tlv(element.tag, tlv(random.pick(TAGS), body)),
     () => concatBytes(Uint8Array.of(element.tag, 0x80), body, Uint8Array.of(0, 0)),
   ];
-  return random.oneOf(ways)();
+  return random.pick(ways)();
 }
 
 const TAGS = [0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0c, 0x17, 0x18, 0x24, 0x30, 0x31, 0x80, 0xa0, 0xa1, 0xa3];

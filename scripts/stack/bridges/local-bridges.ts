@@ -7,11 +7,12 @@ import { startAnvil, type Anvil } from "../../stand-ins/anvil.ts";
 import { Parties } from "../../base/parties.ts";
 import { choosePorts } from "../ports.ts";
 import type { Service } from "../../base/service.ts";
+import type { Liar } from "../liar.ts";
 import type { NetworkFolder } from "../stack-folder.ts";
 import { startAttester } from "../../stand-ins/venues/attester/start.ts";
 import { startExchange } from "../../stand-ins/venues/exchange/start.ts";
 import { startLocalAltchain } from "./altchain.ts";
-import { bridgesEntry, writeBridgeSettings } from "./settings.ts";
+import { bridgesEntry, writeBridgeSettings, type BridgeParties } from "./settings.ts";
 import { readBridges, settleBridges, venueFolder, type BridgesDeployment } from "./settle.ts";
 import { BRIDGE_CHAINS, CHAINS, DOMAINS, FINAL_BLOCKS, type BridgeChainName } from "./terms.ts";
 
@@ -21,6 +22,8 @@ export interface LocalBridgesOptions {
   readonly home: Anvil;
   readonly usdc: Address;
   readonly blockTimeSecs: number;
+  /** Stands before every party. */
+  readonly liar?: Liar | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -42,7 +45,7 @@ export function startLocalBridges(options: LocalBridgesOptions): Promise<LocalBr
 }
 
 async function startAll(options: LocalBridgesOptions, parties: Parties): Promise<LocalBridges> {
-  const { folder, home, usdc, blockTimeSecs, say } = options;
+  const { folder, home, usdc, blockTimeSecs, liar, say } = options;
   const isNew = (await readBridges(folder)) === undefined;
   const beside = await startChains(options, isNew, parties);
   const chains = { home, ...beside };
@@ -65,9 +68,26 @@ async function startAll(options: LocalBridgesOptions, parties: Parties): Promise
     say(`${name.padEnd(8)} ${chains[name].url} (chain id ${String(chains[name].chainId)})`);
   say(`venues   exchange ${exchange.url}, other blockchain ${altchain.url}, attester ${attester.url}`);
   return {
-    ...{ settingsFile: await writeBridgeSettings(told), entry: await bridgesEntry(told) },
+    ...{ settingsFile: await writeBridgeSettings(await behind(liar, told)), entry: await bridgesEntry(told) },
     ...{ chains: beside, venues, failed: parties.failed },
     stop: () => parties.stop(),
+  };
+}
+
+/** What the services are told of the same parties. */
+async function behind(liar: Liar | undefined, told: BridgeParties): Promise<BridgeParties> {
+  if (liar === undefined) return told;
+  const { chains, altchain, attesterUrl, exchangeUrl } = told;
+  const [other, exchange] = [await liar.node(chains.other.url), await liar.node(chains.exchange.url)];
+  return {
+    ...told,
+    chains: {
+      ...chains,
+      other: { ...chains.other, url: other },
+      exchange: { ...chains.exchange, url: exchange },
+    },
+    altchain: { ...altchain, url: await liar.node(altchain.url) },
+    ...{ attesterUrl: await liar.attester(attesterUrl), exchangeUrl: await liar.exchange(exchangeUrl) },
   };
 }
 

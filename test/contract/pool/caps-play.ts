@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract, toBeHex, zeroPadValue } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { Random } from "../../../scripts/lab/fuzz/random.ts";
+import { Random } from "../../../scripts/base/random.ts";
 import { attester, type Attester } from "../../../scripts/stack/pool-transaction.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";

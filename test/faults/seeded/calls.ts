@@ -1,5 +1,5 @@
 /** How a scenario's proxies may send: how many calls are in flight at once, and how many members fill one. */
-import { Random } from "./random.ts";
+import { Random } from "../../../scripts/base/random.ts";
 
 export interface Calls {
   readonly inFlight: 1 | 2 | 4;

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { FrameSplitter } from "../../../shared/protocol/enclave-messages.ts";
-import type { Moment } from "./trap.ts";
+import type { Moment } from "../../../scripts/stand-ins/between/trap.ts";
 
 export const ENCLAVE_FAULTS = [
   "enclave-refuses",

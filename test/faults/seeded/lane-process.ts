@@ -16,9 +16,16 @@ export type LaneOrder =
       /** Where the logs of a scenario with a violation are put. */
       readonly evidence: string;
     }
-  | { readonly do: "play"; readonly seed: number; readonly number: number }
+  | {
+      readonly do: "play";
+      readonly seed: number;
+      readonly number: number;
+      /** The parties outside lie whatever is drawn. */
+      readonly isLiar: boolean;
+    }
   | { readonly do: "close" };
 export type OpenOrder = Extract<LaneOrder, { do: "open" }>;
+export type PlayOrder = Extract<LaneOrder, { do: "play" }>;
 
 export interface Played {
   readonly is: "played";
@@ -59,7 +66,7 @@ export interface Playing {
 
 export interface OpenLane {
   /** A scenario, and its plan as it is shown. */
-  begin(seed: number, number: number): { readonly scenario: Playing; readonly plan: string };
+  begin(order: PlayOrder): { readonly scenario: Playing; readonly plan: string };
   /** Proxies that nobody has stopped. */
   leftBehind(): number;
   close(): Promise<void>;
@@ -82,7 +89,7 @@ export function serveLane(openLane: (order: OpenOrder) => Promise<OpenLane>): vo
         tell({ is: "open" });
         return;
       case "play":
-        tell(await play((await opened)!, where!, order.seed, order.number));
+        tell(await play((await opened)!, where!, order));
         return;
       case "close":
         await (await opened)?.close();
@@ -101,14 +108,10 @@ export function serveLane(openLane: (order: OpenOrder) => Promise<OpenLane>): vo
   process.on("disconnect", () => process.exit(0));
 }
 
-async function play(
-  lane: OpenLane,
-  { store, evidence }: OpenOrder,
-  seed: number,
-  number: number,
-): Promise<Played> {
+async function play(lane: OpenLane, { store, evidence }: OpenOrder, order: PlayOrder): Promise<Played> {
+  const { seed, number } = order;
   const began = performance.now();
-  const { scenario, plan } = lane.begin(seed, number);
+  const { scenario, plan } = lane.begin(order);
   const ended = await endOf(scenario);
   const isStuck = ended === undefined;
   const { violations, kills, struck, logs } = ended ?? stuck(scenario);

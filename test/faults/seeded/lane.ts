@@ -42,8 +42,8 @@ async function open({ store, worldFolder, program, folder }: OpenOrder): Promise
     wallets: [...world.wallets.keys()],
   };
   return {
-    begin(seed, number) {
-      const plan = drawPlan(seed, number, store, supply);
+    begin({ seed, number, isLiar }) {
+      const plan = drawPlan(seed, number, store, supply, isLiar);
       return { scenario: new Scenario(stage, plan), plan: showPlan(plan) };
     },
     leftBehind: () => reserve.lent,

@@ -20,6 +20,7 @@ Exit code 1 when something was violated, or when in a hundred scenarios or more 
   --store NAME   embedded, redis (needs redis-server) or both (both)
   --threshold N  of how many enclaves, of each kind in turn, the pool of payments asks for an attestation (1)
   --workers N    scenarios that are played at a time (${String(defaultWorkers())})
+  --liar         nodes, attester and exchange lie by chance in every scenario, and not in two of five
   --stop         end with the first violation
   --help         this text`;
 
@@ -39,6 +40,7 @@ async function main(): Promise<void> {
       store: { type: "string", default: "both" },
       workers: { type: "string", default: String(defaultWorkers()) },
       threshold: { type: "string", default: "1" },
+      liar: { type: "boolean", default: false },
       stop: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -71,7 +73,7 @@ async function main(): Promise<void> {
     console.log(`${of}, seed ${String(seed)}, ${String(runs)} scenarios of each store: ${stores.join(", ")}`);
     const said = await runSuite({
       ...{ of, seed, runs, from, workers, stores, threshold },
-      stop: values.stop,
+      ...{ liar: values.liar, stop: values.stop },
       say: (text) => console.log(text),
     });
     for (const report of said) show(report);

@@ -1,9 +1,10 @@
 /** What a scenario will do, drawn from its seed before it begins: data, so that it can be printed and repeated. */
 import { drawCalls, showCalls, type Calls } from "./calls.ts";
+import { drawLiar, showLiar, type Liar } from "./liar.ts";
 import { ENCLAVE_FAULTS, type EnclaveFault } from "./enclave-faults.ts";
-import { Random } from "./random.ts";
-import { RPC_FAULTS, type Arming } from "./rpc-faults.ts";
-import type { Moment } from "./trap.ts";
+import { Random } from "../../../scripts/base/random.ts";
+import { RPC_FAULTS, type Arming } from "../../../scripts/stand-ins/between/node-relay.ts";
+import type { Moment } from "../../../scripts/stand-ins/between/trap.ts";
 import type { StoreName } from "./stores.ts";
 
 /** Of a scenario's proxies. */
@@ -63,6 +64,7 @@ export interface Plan {
   readonly store: StoreName;
   readonly proxies: 1 | 2;
   readonly calls: Calls;
+  readonly liar: Liar;
   /** Those that are restored from their keys at the end. */
   readonly wallets: readonly string[];
   readonly steps: readonly (Step & { readonly thenMs: number })[];
@@ -149,7 +151,13 @@ export interface Supply {
   readonly wallets: readonly string[];
 }
 
-export function drawPlan(seed: number, number: number, store: StoreName, supply: Supply): Plan {
+export function drawPlan(
+  seed: number,
+  number: number,
+  store: StoreName,
+  supply: Supply,
+  isLiar = false,
+): Plan {
   const stream = number * 2 + (store === "redis" ? 1 : 0);
   const random = new Random(seed, stream);
   const proxies = store === "redis" && random.chance(TWO_PROXIES_PERCENT) ? 2 : 1;
@@ -194,6 +202,7 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
     store,
     proxies,
     calls: drawCalls(seed, stream),
+    liar: drawLiar(seed, stream, isLiar),
     wallets: number % ALL_WALLETS_EVERY === 0 ? supply.wallets : random.some(supply.wallets, SOME_WALLETS),
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(60) ? random.between(0, 60) : 0 })),
   };
@@ -276,8 +285,8 @@ function isOfOneKind(fault: (typeof RPC_FAULTS)[number]): boolean {
 }
 
 /** One line a step. */
-export function showPlan({ seed, number, store, proxies, calls, steps }: Plan): string {
-  const head = `seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}, ${showCalls(calls)}`;
+export function showPlan({ seed, number, store, proxies, calls, liar, steps }: Plan): string {
+  const head = `seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}, ${showCalls(calls)}, ${showLiar(liar)}`;
   return [head, ...steps.map((step, i) => `  ${String(i + 1).padStart(2)}. ${JSON.stringify(step)}`)].join(
     "\n",
   );

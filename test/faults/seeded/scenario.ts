@@ -36,9 +36,11 @@ export class Scenario implements Playing {
     this.#plan = plan;
     this.#moves = new ChainMoves(
       stage.world,
-      () => new Map(stage.between.flatMap(({ rpc }) => [...rpc.sent])),
+      () => new Map(stage.between.flatMap(({ rpc, secondNode }) => [...rpc.sent, ...secondNode.sent])),
     );
     this.#disputes = new Disputes(stage.world, this.#moves);
+    // Any of its answers may be of an older block, or deny a receipt.
+    this.#wentBack = this.#hidReceipts = plan.liar.percent > 0;
   }
 
   /** Of each proxy, so far. */
@@ -48,7 +50,7 @@ export class Scenario implements Playing {
 
   async run(): Promise<Outcome> {
     const { world } = this.#stage;
-    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan.calls);
+    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan);
     const desk = (this.#desk = new Desk({
       ...{ stage: this.#stage, number: this.#plan.number, moves: this.#moves, places: this.#places },
       count: (name) => this.#count(name),
@@ -98,8 +100,9 @@ export class Scenario implements Playing {
       await follower?.close();
       await this.#stop(violations);
     }
-    for (const { rpc, enclave } of this.#stage.between) {
-      for (const [name, times] of rpc.takeStruck()) this.#count(name, times);
+    for (const { rpc, secondNode, enclave } of this.#stage.between) {
+      for (const node of [rpc, secondNode])
+        for (const [name, times] of node.takeStruck()) this.#count(name, times);
       for (const [name, times] of enclave.takeStruck()) this.#count(name, times);
     }
     if (this.#moves.races > 0) this.#count("race", this.#moves.races);

@@ -3,16 +3,19 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
 import { callsSettings, type Calls } from "./calls.ts";
+import { moodsOf, type Liar } from "./liar.ts";
 import { startEnclaveRelay, type EnclaveRelay } from "./enclave-faults.ts";
 import type { Reserve } from "./hosts.ts";
 import { Place } from "./hosts.ts";
-import { startRpcRelay, type RpcRelay } from "./rpc-faults.ts";
+import { startRpcRelay, type RpcRelay } from "../../../scripts/stand-ins/between/node-relay.ts";
 import { openStore, type Store, type StoreName } from "./stores.ts";
 import type { World } from "./world.ts";
 
 /** What stands between one proxy and the rest. */
 export interface Between {
   readonly rpc: RpcRelay;
+  /** Another node of the same chain, where there are two. */
+  readonly secondNode: RpcRelay;
   readonly enclave: EnclaveRelay;
 }
 
@@ -21,7 +24,7 @@ export interface Stage {
   readonly store: Store;
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, not started yet. */
-  places(count: number, calls?: Calls): Promise<Place[]>;
+  places(count: number, terms?: { readonly calls: Calls; readonly liar: Liar }): Promise<Place[]>;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
@@ -33,6 +36,7 @@ export async function openStage(world: World, name: StoreName, reserve: Reserve)
   const store = await openStore(name, world, folder);
   const makeBetween = async (i: number): Promise<Between> => ({
     rpc: await startRpcRelay(world.entry.chain_rpc),
+    secondNode: await startRpcRelay(world.entry.chain_rpc),
     enclave: await startEnclaveRelay(path.join(world.folder, `${name}-${String(i)}`), world.vsockPaths),
   });
   const between = [await makeBetween(0), await makeBetween(1)] as const;
@@ -41,18 +45,22 @@ export async function openStage(world: World, name: StoreName, reserve: Reserve)
     world,
     store,
     between,
-    async places(count, calls) {
+    async places(count, terms) {
       await world.reset();
+      const moods = terms && moodsOf(terms.liar);
+      for (const { rpc, secondNode } of between)
+        for (const node of [rpc, secondNode]) node.setMood(moods?.next().value);
       folders = await store.reset(count);
       return folders.map((dataDir, i) => {
-        const { rpc, enclave } = between[i]!;
-        rpc.forget();
+        const { rpc, secondNode, enclave } = between[i]!;
+        for (const node of [rpc, secondNode]) node.forget();
+        const nodes = terms?.liar.nodes === 2 ? [rpc, secondNode] : [rpc];
         const place = new Place(reserve, {
           ...world.settings,
           ...store.settings,
-          ...(calls === undefined ? {} : callsSettings(calls)),
+          ...(terms === undefined ? {} : callsSettings(terms.calls)),
           CLOISTER_DATA_DIR: dataDir,
-          CLOISTER_RPC_URL: rpc.url,
+          CLOISTER_RPC_URL: nodes.map(({ url }) => url).join(" "),
           CLOISTER_ENCLAVES: enclave.paths.map((at) => `unix:${at}:${String(ENCLAVE_PORT)}`).join(","),
         });
         place.onKilled = () => store.lapse();
@@ -61,8 +69,8 @@ export async function openStage(world: World, name: StoreName, reserve: Reserve)
     },
     dataDir: () => folders[0]!,
     async close() {
-      for (const { rpc, enclave } of between) {
-        await rpc.close();
+      for (const { rpc, secondNode, enclave } of between) {
+        await Promise.all([rpc.close(), secondNode.close()]);
         await enclave.close();
       }
       await store.close();

@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { childEnvironment } from "../../../scripts/base/service.ts";
 import { KINDS, type Kind, type KindName, type Made } from "./kinds.ts";
-import type { LaneOrder, LaneReport, OpenOrder, Played } from "./lane-process.ts";
+import type { LaneOrder, LaneReport, OpenOrder, Played, PlayOrder } from "./lane-process.ts";
 import { makeProgram, type Program } from "./program.ts";
 import type { StoreName } from "./stores.ts";
 
@@ -22,6 +22,8 @@ export interface SuiteOptions {
   readonly workers?: number;
   /** Of how many enclaves the pool of payments asks for an attestation. Default: 1. */
   readonly threshold?: number;
+  /** The parties outside lie by chance in every scenario, and not in some. */
+  readonly liar?: boolean;
   /** End with the first violation. */
   readonly stop?: boolean;
   readonly say: (text: string) => void;
@@ -116,9 +118,10 @@ class Suite {
   }
 
   async #work(began: number): Promise<void> {
+    const { seed, liar = false } = this.#options;
     for (let job = this.#nextJob(); job !== undefined; job = this.#nextJob()) {
       const lane = await this.#lane(job.store);
-      const played = await lane.play(this.#options.seed, job.number);
+      const played = await lane.play({ do: "play", seed, number: job.number, isLiar: liar });
       if (played.isStuck || lane.played >= LANE_LIFE) {
         this.#lanes.delete(lane);
         await lane.close();
@@ -228,9 +231,10 @@ class Lane {
     if ((await this.#ask(order))?.is !== "open") throw new Error(`a lane did not open:\n${this.#said}`);
   }
 
-  async play(seed: number, number: number): Promise<Played> {
+  async play(order: PlayOrder): Promise<Played> {
     this.played += 1;
-    const report = await this.#ask({ do: "play", seed, number });
+    const { number } = order;
+    const report = await this.#ask(order);
     if (report?.is === "played") {
       if (report.isStuck) this.#child.kill("SIGKILL");
       return report;

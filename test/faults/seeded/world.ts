@@ -359,7 +359,7 @@ async function fill(on: TestStack, guardian: string, say: (text: string) => void
     ...(await localProxySettings({
       name: "first",
       folder,
-      chain: local.chain,
+      rpcUrl: local.chain.url,
       ports: { proxy: 0 },
       deployment,
       pepperFile: await pepperFile(on.stack.folder.secrets),

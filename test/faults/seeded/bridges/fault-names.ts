@@ -1,6 +1,6 @@
 /** Every way in which a scenario of bridges can be disturbed, by the name under which it is counted; a run in which one never struck says so. */
-import { RPC_FAULTS } from "../rpc-faults.ts";
-import { ATTESTER_FAULTS } from "./attester-faults.ts";
+import { RPC_FAULTS } from "../../../../scripts/stand-ins/between/node-relay.ts";
+import { ATTESTER_FAULTS } from "../../../../scripts/stand-ins/between/attester-relay.ts";
 import { EXCHANGE_FAULT_NAMES } from "./plan-exchange.ts";
 import { FOREIGN_FAULT_NAMES, FOREIGN_FAULT_NAMES_OF_TWO } from "./plan-foreign.ts";
 import { PROGRAMS } from "./spot.ts";
@@ -11,7 +11,7 @@ const perChain = <Name extends string>(name: Name): readonly `${Name}-${ChainNam
   CHAINS.map((chain) => `${name}-${chain}` as const);
 
 export const BRIDGE_FAULT_NAMES = [
-  ...RPC_FAULTS.filter((fault) => fault !== "cannot-simulate"),
+  ...RPC_FAULTS,
   ...ATTESTER_FAULTS.map((fault) => `attester-${fault}` as const),
   "attester-away",
   "kill-now",
@@ -44,4 +44,4 @@ export const BRIDGE_FAULT_NAMES_OF_TWO = [
   ...FOREIGN_FAULT_NAMES_OF_TWO,
 ] as const;
 export type BridgeFaultName =
-  (typeof BRIDGE_FAULT_NAMES)[number] | (typeof BRIDGE_FAULT_NAMES_OF_TWO)[number] | "cannot-simulate";
+  (typeof BRIDGE_FAULT_NAMES)[number] | (typeof BRIDGE_FAULT_NAMES_OF_TWO)[number];

@@ -20,8 +20,8 @@ async function open({ store: name, worldFolder, program, folder }: OpenOrder): P
   const stage = await openStage(facts, parties, { name, reserve, relays, folder });
   const supply = facts.requests.map(supplyOf);
   return {
-    begin(seed, number) {
-      const plan = drawPlan(seed, number, name, supply);
+    begin({ seed, number, isLiar }) {
+      const plan = drawPlan(seed, number, name, supply, isLiar);
       return { scenario: new Scenario(stage, plan), plan: showPlan(plan) };
     },
     leftBehind: () => reserve.lent + relays.lent,

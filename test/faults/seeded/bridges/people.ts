@@ -76,7 +76,13 @@ export class People {
       new BridgeBlocks(
         parties.chains[name],
         facts.chains[name],
-        () => new Map([...this.#sent[name], ...between.flatMap(({ rpc }) => [...rpc[name].sent])]),
+        () =>
+          new Map([
+            ...this.#sent[name],
+            ...between.flatMap(({ rpc, secondNode }) => [
+              ...[...rpc[name].sent, ...(name === "home" ? secondNode.sent : [])],
+            ]),
+          ]),
         async () => (await readChain(parties.chains[name], facts.chains[name], facts)).burns,
       );
     this.blocks = { home: blocksOf("home"), other: blocksOf("other"), exchange: blocksOf("exchange") };

@@ -1,7 +1,7 @@
 /** What a scenario does with the exchange: money in from its accounts by both of its doors, money out to them, and what disturbs it. */
-import type { Random } from "../random.ts";
-import type { Moment } from "../trap.ts";
-import { EXCHANGE_FAULTS, EXCHANGE_QUESTIONS } from "./exchange-faults.ts";
+import type { Random } from "../../../../scripts/base/random.ts";
+import type { Moment } from "../../../../scripts/stand-ins/between/trap.ts";
+import { EXCHANGE_FAULTS, EXCHANGE_QUESTIONS } from "../../../../scripts/stand-ins/between/exchange-relay.ts";
 import { UNIT } from "./measures.ts";
 import { drawChainFault, drawRpcFault, KILL_METHODS, whomAt } from "./plan-faults.ts";
 import { EXCHANGE_ACTS, type ExchangeAct, type KillAt, type Step, type Supply, type Via } from "./steps.ts";

@@ -1,8 +1,12 @@
 /** Faults of a scenario of bridges that need nothing but a proxy, two chains and an attester. */
-import type { Random } from "../random.ts";
-import { RPC_FAULTS } from "../rpc-faults.ts";
-import type { Moment } from "../trap.ts";
-import { ATTESTER_FAULTS, ATTESTER_LIES, ATTESTER_QUESTIONS } from "./attester-faults.ts";
+import type { Random } from "../../../../scripts/base/random.ts";
+import { RPC_FAULTS } from "../../../../scripts/stand-ins/between/node-relay.ts";
+import type { Moment } from "../../../../scripts/stand-ins/between/trap.ts";
+import {
+  ATTESTER_FAULTS,
+  ATTESTER_LIES,
+  ATTESTER_QUESTIONS,
+} from "../../../../scripts/stand-ins/between/attester-relay.ts";
 import { DAY, HOUR, MAX_DEPTH, STUCK_MS } from "./measures.ts";
 import { EXPIRES_AFTER_BLOCKS } from "./parties.ts";
 import { PROGRAMS, type Whom } from "./spot.ts";

@@ -1,6 +1,6 @@
 /** What a scenario does with the other blockchain: deposits to one-time keys, the device that signs, and what disturbs them. */
-import type { Random } from "../random.ts";
-import type { RpcFault } from "../rpc-faults.ts";
+import type { Random } from "../../../../scripts/base/random.ts";
+import type { RpcFault } from "../../../../scripts/stand-ins/between/node-relay.ts";
 import { whomAt } from "./plan-faults.ts";
 import { PROGRAMS } from "./spot.ts";
 import { WAYS_TO_SIGN, type Step, type Via, type WayToSign } from "./steps.ts";

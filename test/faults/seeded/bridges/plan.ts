@@ -1,6 +1,7 @@
 /** What a scenario of bridges will do, drawn from its seed before it begins: data, so that it can be printed and repeated. */
 import { drawCalls, showCalls, type Calls } from "../calls.ts";
-import { Random } from "../random.ts";
+import { drawLiar, showLiar, type Liar } from "../liar.ts";
+import { Random } from "../../../../scripts/base/random.ts";
 import type { StoreName } from "../stores.ts";
 import { ABOVE_FAST_FEE, MINIMUM, UNIT } from "./measures.ts";
 import { putExchange } from "./plan-exchange.ts";
@@ -16,6 +17,7 @@ export interface Plan {
   readonly store: StoreName;
   readonly proxies: 1 | 2;
   readonly calls: Calls;
+  readonly liar: Liar;
   readonly extras: Extras;
   /** Whether the wallet that gets the fees is restored at the end, too. */
   readonly looksAtFees: boolean;
@@ -31,7 +33,13 @@ const EXCHANGE_PERCENT = 35;
 /** Of the numbers that are drawn for the other blockchain and for the exchange, apart from the rest, so that the rest stays what it is. */
 const [FOREIGN_NUMBERS, EXCHANGE_NUMBERS] = [1_000_000, 2_000_000];
 
-export function drawPlan(seed: number, number: number, store: StoreName, supply: readonly Supply[]): Plan {
+export function drawPlan(
+  seed: number,
+  number: number,
+  store: StoreName,
+  supply: readonly Supply[],
+  isLiar = false,
+): Plan {
   const stream = number * 2 + (store === "redis" ? 1 : 0);
   const random = new Random(seed, stream);
   const proxies = store === "redis" && random.chance(TWO_PROXIES_PERCENT) ? 2 : 1;
@@ -79,6 +87,7 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
       proxies,
       extras,
       calls: drawCalls(seed, stream),
+      liar: drawLiar(seed, stream, isLiar),
       looksAtFees: number % FEES_EVERY === 0,
     },
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(50) ? random.between(0, 60) : 0 })),
@@ -112,8 +121,8 @@ function drawAmount(random: Random): bigint {
 }
 
 /** One line a step. */
-export function showPlan({ seed, number, store, proxies, calls, steps }: Plan): string {
-  const head = `bridges, seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}, ${showCalls(calls)}`;
+export function showPlan({ seed, number, store, proxies, calls, liar, steps }: Plan): string {
+  const head = `bridges, seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}, ${showCalls(calls)}, ${showLiar(liar)}`;
   return [head, ...steps.map((step, i) => `  ${String(i + 1).padStart(2)}. ${JSON.stringify(step)}`)].join(
     "\n",
   );

@@ -39,7 +39,7 @@ export class Scenario implements Playing {
   }
 
   async run(): Promise<Outcome> {
-    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan.extras, this.#plan.calls);
+    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan);
     const desk = new Desk(this.#stage, this.#places, (name) => this.#count(name));
     const device = new Device(this.#stage, desk);
     const playing = { places: this.#places, desk, device, struck: this.#struck };
@@ -86,7 +86,10 @@ export class Scenario implements Playing {
       baseUrl: first.baseUrl,
       follower,
       asked: this.#player.desk.asked,
-      excuses: { wentBack: this.#player.wentBack, lookedAgain: this.#kills() > 0 },
+      excuses: {
+        wentBack: this.#player.wentBack || this.#plan.liar.percent > 0,
+        lookedAgain: this.#kills() > 0,
+      },
       orphaned: new Set([
         ...CHAINS.flatMap((name) => [...this.#player.people.blocks[name].orphaned]),
         ...this.#player.people.orphanedAlt,
@@ -105,9 +108,9 @@ export class Scenario implements Playing {
   }
 
   #takeStruck(): void {
-    for (const { rpc, attester, exchange } of this.#stage.between) {
-      for (const name of CHAINS)
-        for (const [fault, times] of rpc[name].takeStruck()) this.#count(fault, times);
+    for (const { rpc, secondNode, attester, exchange } of this.#stage.between) {
+      for (const node of [...CHAINS.map((name) => rpc[name]), secondNode])
+        for (const [fault, times] of node.takeStruck()) this.#count(fault, times);
       for (const [fault, times] of rpc.alt.takeStruck()) this.#count(`alt-${fault as AltFault}`, times);
       for (const [fault, times] of attester.takeStruck()) this.#count(`attester-${fault}`, times);
       for (const [fault, times] of exchange.takeStruck()) this.#count(`exchange-${fault}`, times);

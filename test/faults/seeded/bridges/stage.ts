@@ -3,18 +3,27 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ENCLAVE_PORT } from "../../../../shared/protocol/host/enclave-host.ts";
 import { callsSettings, type Calls } from "../calls.ts";
+import { moodsOf, type Liar } from "../liar.ts";
 import { Place, type Reserve } from "../hosts.ts";
 import { RELAY_SETTINGS } from "../../../../proxy/relay/config.ts";
-import { startRpcRelay, type RpcRelay } from "../rpc-faults.ts";
+import { startRpcRelay, type RpcRelay } from "../../../../scripts/stand-ins/between/node-relay.ts";
 import { openStore, type Store, type StoreName } from "../stores.ts";
-import { startAttesterRelay, type AttesterRelay } from "./attester-faults.ts";
-import { startExchangeRelay, type ExchangeRelay } from "./exchange-faults.ts";
+import {
+  startAttesterRelay,
+  type AttesterRelay,
+} from "../../../../scripts/stand-ins/between/attester-relay.ts";
+import {
+  startExchangeRelay,
+  type ExchangeRelay,
+} from "../../../../scripts/stand-ins/between/exchange-relay.ts";
 import type { Parties } from "./parties.ts";
 import { Spot } from "./spot.ts";
 import { CONFIRMATIONS, PLACES, type BridgeFacts, type Extras, type PlaceName } from "./world.ts";
 
 export interface Between {
   readonly rpc: Readonly<Record<PlaceName, RpcRelay>>;
+  /** Another node of the pool's chain, where there are two. */
+  readonly secondNode: RpcRelay;
   readonly attester: AttesterRelay;
   /** The exchange's API. */
   readonly exchange: ExchangeRelay;
@@ -26,12 +35,18 @@ export interface Stage {
   readonly store: Store;
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, each with its relay, not started yet. */
-  places(count: number, extras: Extras, calls: Calls): Promise<Spot[]>;
+  places(count: number, terms: Terms): Promise<Spot[]>;
   /** What the scenario that is played has. */
   readonly extras: () => Extras;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
+}
+
+interface Terms {
+  readonly extras: Extras;
+  readonly calls: Calls;
+  readonly liar: Liar;
 }
 
 interface StageParts {
@@ -62,6 +77,7 @@ export async function openStage(
       exchange: await startRpcRelay(parties.chains.exchange.url),
       alt: await startRpcRelay(parties.alt.url),
     },
+    secondNode: await startRpcRelay(parties.chains.home.url),
     attester: await startAttesterRelay(parties.attesterUrl),
     exchange: await startExchangeRelay(parties.exchange.url),
   });
@@ -76,20 +92,23 @@ export async function openStage(
 
   return {
     ...{ facts, parties, store, between },
-    async places(count, extras, calls) {
+    async places(count, { extras, calls, liar }) {
       now = extras;
+      const moods = moodsOf(liar);
+      for (const one of between) for (const party of partiesOf(one)) party.setMood(moods.next().value);
       await parties.renew(extras);
       const files = [await fileOf(0), await fileOf(1)];
       folders = await store.reset(count);
       return folders.map((dataDir, i) => {
-        const { rpc } = between[i]!;
-        for (const chain of PLACES) rpc[chain].forget();
+        const { rpc, secondNode } = between[i]!;
+        for (const node of [...PLACES.map((chain) => rpc[chain]), secondNode]) node.forget();
+        const nodes = liar.nodes === 2 ? [rpc.home, secondNode] : [rpc.home];
         const settings: Readonly<Record<string, string>> = {
           ...facts.settings,
           ...store.settings,
           ...callsSettings(calls),
           CLOISTER_DATA_DIR: dataDir,
-          CLOISTER_RPC_URL: rpc.home.url,
+          CLOISTER_RPC_URL: nodes.map(({ url }) => url).join(" "),
           CLOISTER_ENCLAVES: `unix:${facts.vsockPath}:${String(ENCLAVE_PORT)}`,
           CLOISTER_BRIDGES: files[i]!,
         };
@@ -102,15 +121,15 @@ export async function openStage(
     extras: () => now,
     dataDir: () => folders[0]!,
     async close() {
-      for (const { rpc, attester, exchange } of between) {
-        for (const chain of PLACES) await rpc[chain].close();
-        await attester.close();
-        await exchange.close();
-      }
+      for (const one of between) for (const party of partiesOf(one)) await party.close();
       await store.close();
     },
   };
 }
+
+export const partiesOf = ({ rpc, secondNode, attester, exchange }: Between) => [
+  ...[...PLACES.map((name) => rpc[name]), secondNode, attester, exchange],
+];
 
 /** Without the exchange and without the other blockchain where nobody uses them. */
 function settingsOf({ bridgeSettings }: BridgeFacts, between: Between, extras: Extras): unknown {

@@ -1,8 +1,14 @@
 /** What can be done in a scenario of bridges, as data. */
-import type { Arming } from "../rpc-faults.ts";
-import type { Moment } from "../trap.ts";
-import type { AttesterFault, AttesterQuestion } from "./attester-faults.ts";
-import type { ExchangeFault, ExchangeQuestion } from "./exchange-faults.ts";
+import type { Arming } from "../../../../scripts/stand-ins/between/node-relay.ts";
+import type { Moment } from "../../../../scripts/stand-ins/between/trap.ts";
+import type {
+  AttesterFault,
+  AttesterQuestion,
+} from "../../../../scripts/stand-ins/between/attester-relay.ts";
+import type {
+  ExchangeFault,
+  ExchangeQuestion,
+} from "../../../../scripts/stand-ins/between/exchange-relay.ts";
 import type { ChainName, PlaceName } from "./world.ts";
 import type { Whom } from "./spot.ts";
 import type { AccountKind } from "./world-exchange.ts";

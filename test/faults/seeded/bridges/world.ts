@@ -168,7 +168,7 @@ async function fill(on: TestStack, far: Far): Promise<BridgeFacts> {
   };
   const settings = {
     ...(await localProxySettings({
-      ...{ name: "first", folder, chain: local.chain, ports: { proxy: 0 }, deployment },
+      ...{ name: "first", folder, rpcUrl: local.chain.url, ports: { proxy: 0 }, deployment },
       pepperFile: await pepperFile(on.stack.folder.secrets),
       serviceAddress: entry.service_address,
     })),

@@ -6,7 +6,7 @@ import path from "node:path";
 import { campaign, smallest, type Subject } from "../../../../scripts/lab/fuzz/campaign.ts";
 import { loadInstrumented, withProbes } from "../../../../scripts/lab/fuzz/instrument.ts";
 import { mutate } from "../../../../scripts/lab/fuzz/mutate.ts";
-import { Random } from "../../../../scripts/lab/fuzz/random.ts";
+import { Random } from "../../../../scripts/base/random.ts";
 import { reshapeAsn1, reshapeCbor } from "../../../../scripts/lab/fuzz/reshape.ts";
 import { loadTargets, TARGETS } from "../../../../scripts/lab/fuzz/targets.ts";
 
@@ -178,7 +178,7 @@ describe("scripts/lab/fuzz, cases", () => {
     const random = new Random(3);
     const corpus = [new Uint8Array(0), new Uint8Array(40), new Uint8Array(64)];
     for (let i = 0; i < 2_000; i++) {
-      const made = mutate(random.oneOf(corpus), random, {
+      const made = mutate(random.pick(corpus), random, {
         tokens: [new Uint8Array(8)],
         corpus,
         maxBytes: 64,

@@ -1,12 +1,13 @@
 /**
- * Stands between one proxy and its node: passes questions on, and lies, falls silent or answers for an older block
- * where it was told to. What it says of the past is true: a node may be behind or unreachable, it cannot undo a block that
- * somebody else can look up. Also the moment at which a proxy is killed: before the node receives a question, or when it
- * has answered and the proxy does not know.
+ * Stands between a program and its node: passes questions on, and lies, falls silent or answers for an older block, where
+ * it was told to or, in a mood, by chance. What it says of the past is true: a node may be behind or unreachable, it cannot
+ * undo a block that somebody else can look up. Also the moment at which a program is killed: before the node receives a
+ * question, or when it has answered and the program does not know.
  */
 import { Agent, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import { keccak256 } from "ethers";
-import { Hanging, listenBefore, Struck, textOf } from "./relay.ts";
+import { Hanging, listenBefore, Struck, textOf } from "./listening.ts";
+import type { Mood } from "./mood.ts";
 import { Trap, type Moment } from "./trap.ts";
 
 export const RPC_FAULTS = [
@@ -20,13 +21,19 @@ export const RPC_FAULTS = [
   "stale",
   "null-receipt",
   "forgets-transaction",
-  "cannot-simulate",
+  "lacks-method",
   "nonce-too-low",
   "nonce-too-high",
   "already-known",
   "underpriced",
   /** Blocks are shown without what was said in them. */
   "omits-logs",
+  /** The same logs, the last first. */
+  "reorders-logs",
+  /** States older than the newest are not there. */
+  "prunes-states",
+  /** The true answer, when others would ask again. */
+  "late",
 ] as const;
 export type RpcFault = (typeof RPC_FAULTS)[number];
 
@@ -53,8 +60,10 @@ const METHODS_OF: Readonly<Partial<Record<RpcFault, readonly string[]>>> = {
   ],
   "null-receipt": ["eth_getTransactionReceipt"],
   "forgets-transaction": ["eth_getTransactionByHash"],
-  "cannot-simulate": ["eth_simulateV1"],
+  "lacks-method": ["eth_simulateV1", "eth_maxPriorityFeePerGas"],
   "omits-logs": ["eth_getLogs"],
+  "reorders-logs": ["eth_getLogs"],
+  "prunes-states": ["eth_call"],
   "nonce-too-low": ["eth_sendRawTransaction"],
   "nonce-too-high": ["eth_sendRawTransaction"],
   "already-known": ["eth_sendRawTransaction"],
@@ -68,8 +77,16 @@ const WORDS: Readonly<Partial<Record<RpcFault, string>>> = {
   underpriced: "replacement transaction underpriced",
 };
 
-/** How vendors refuse what their nodes lack, by public reports: one after the other. */
-const LACKING = [-32_601, -32_603, "HTTP 400", -32_004, -32_000, "HTTP 403", -32_600, -32_602] as const;
+/** How vendors refuse what their nodes lack, by public reports, one after the other: codes of JSON-RPC, and of HTTP. */
+const LACKING = [
+  ...[{ code: -32_601 }, { code: -32_603 }, { http: 400 }, { code: -32_004 }, { code: -32_000 }],
+  ...[{ http: 403 }, { code: -32_600 }, { code: -32_602 }],
+] as const;
+
+/** Longer than a block of the scenarios, shorter than a program's patience. */
+const LATE_MS = 150;
+/** A mood's stale node is so far behind, at most. */
+const MOODY_BEHIND = 3;
 
 interface Question {
   readonly id: number;
@@ -80,6 +97,8 @@ interface Question {
 export interface RpcRelay {
   readonly url: string;
   arm(arming: Arming): void;
+  /** From now on it lies by chance, too; without a mood no more. Healing does not end it. */
+  setMood(mood: Mood | undefined): void;
   /** Calls back once, at the next question of this method or the `nth` from now; neither it nor its answer is passed on. */
   trap(method: string | undefined, moment: Moment, act: () => void, nth?: number): void;
   /** Ends every fault; true when a trap was still set. */
@@ -100,24 +119,33 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   const hanging = new Hanging();
   const agent = new Agent({ keepAlive: true });
 
+  let mood: Mood | undefined;
+  const canStrike = (fault: RpcFault, method: string): boolean =>
+    METHODS_OF[fault]?.includes(method) !== false;
+
   function faultFor(method: string): Arming | undefined {
     const found = armed.find(
       ({ arming, left }) =>
         left > 0 &&
         (arming.method === undefined || arming.method === method) &&
-        METHODS_OF[arming.fault]?.includes(method) !== false,
+        canStrike(arming.fault, method),
     );
-    if (found === undefined) return undefined;
-    found.left -= 1;
-    struck.count(found.arming.fault);
-    return found.arming;
+    if (found !== undefined) found.left -= 1;
+    const arming = found?.arming ?? moodyArming(method);
+    if (arming !== undefined) struck.count(arming.fault);
+    return arming;
+  }
+
+  function moodyArming(method: string): Arming | undefined {
+    const fault = mood?.draw(RPC_FAULTS.filter((one) => canStrike(one, method)));
+    return fault && { fault, times: 1, behind: mood!.random.between(1, MOODY_BEHIND) };
   }
 
   let lacked = 0;
   function lack(answer: (text: string, status: number) => void, reply: (body: object) => void): void {
-    const code = LACKING[lacked++ % LACKING.length]!;
-    if (typeof code === "number") reply({ error: { code, message: "the method is not available" } });
-    else answer("<h1>not on this plan</h1>", Number(code.slice(5)));
+    const how = LACKING[lacked++ % LACKING.length]!;
+    if ("code" in how) reply({ error: { code: how.code, message: "the method is not available" } });
+    else answer("<h1>not on this plan</h1>", how.http);
   }
 
   /** With Node's own client: `fetch` takes more of the processor, and most of a lane's work is this. */
@@ -174,7 +202,19 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       case "omits-logs":
         reply({ result: [] });
         return;
-      case "cannot-simulate":
+      case "reorders-logs": {
+        const told = JSON.parse(await ask(question)) as { result?: unknown[] };
+        answer(JSON.stringify({ ...told, ...(told.result && { result: told.result.reverse() }) }));
+        return;
+      }
+      case "prunes-states":
+        if (params[1] === "latest") break;
+        reply({ error: { code: -32000, message: "missing trie node" } });
+        return;
+      case "late":
+        await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+        break;
+      case "lacks-method":
         lack(answer, reply);
         return;
       case "nonce-too-low":
@@ -241,6 +281,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   return {
     url: listening.url,
     arm: (arming) => void armed.push({ arming, left: arming.times }),
+    setMood: (its) => void (mood = its),
     trap: (method, moment, act, nth = 1) => trap.set(method, moment, act, nth),
     heal() {
       const wasSet = trap.clear();

@@ -43,7 +43,7 @@ export class Struck<Fault> {
 
 export interface Listening {
   readonly url: string;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Where `serve` fails the caller's connection is cut. `agent`: by which it asks on; it ends with the server. */

@@ -1,10 +1,11 @@
 /**
- * Stands between one proxy and a party that is asked over HTTP: passes questions on, falls silent, or lies as a stranger's
- * server may. Also the moment at which a proxy is killed, as between a proxy and its node.
+ * Stands between a program and a party that is asked over HTTP: passes questions on, falls silent, or lies as a stranger's
+ * server may. Also the moment at which a program is killed, as between a program and its node.
  */
 import { Agent, request as send, type IncomingMessage, type ServerResponse } from "node:http";
-import { Hanging, listenBefore, Struck, textOf } from "../relay.ts";
-import { Trap, type Moment } from "../trap.ts";
+import { Hanging, listenBefore, Struck, textOf } from "./listening.ts";
+import type { Mood } from "./mood.ts";
+import { Trap, type Moment } from "./trap.ts";
 
 /** What any of them can do to any question. */
 export const HTTP_FAULTS = [
@@ -20,6 +21,8 @@ export type HttpFault = (typeof HTTP_FAULTS)[number];
 export interface HttpRelay<Lie extends string, Question extends string> {
   readonly url: string;
   arm(fault: HttpFault | Lie, times: number): void;
+  /** From now on it lies by chance, too; without a mood no more. Healing does not end it. */
+  setMood(mood: Mood | undefined): void;
   /** Calls back once, at the next such question, or at any; neither it nor its answer is passed on. */
   trap(question: Question | undefined, moment: Moment, act: () => void): void;
   /** Ends every fault; true when a trap was still set. */
@@ -53,28 +56,33 @@ export async function startHttpRelay<Lie extends string, Question extends string
   party: Party<Lie, Question>,
 ): Promise<HttpRelay<Lie, Question>> {
   type Fault = HttpFault | Lie;
-  let armed: { readonly fault: Fault; left: number }[] = [];
+  interface Entry {
+    readonly fault: Fault;
+    left: number;
+  }
+  let armed: Entry[] = [];
   const struck = new Struck<Fault>();
+  let mood: Mood | undefined;
   const trap = new Trap();
   const hanging = new Hanging();
   const agent = new Agent({ keepAlive: false });
   const isLie = (fault: Fault): fault is Lie => party.lies.some((lie) => lie === fault);
 
-  function take(entry: { readonly fault: Fault; left: number }): void {
+  function take(entry: Entry): void {
     entry.left -= 1;
     struck.count(entry.fault);
   }
 
-  function faultFor(): HttpFault | undefined {
-    const found = armed.find(({ fault, left }) => left > 0 && !isLie(fault));
+  function faultFor(moody: readonly Entry[]): HttpFault | undefined {
+    const found = [...armed, ...moody].find(({ fault, left }) => left > 0 && !isLie(fault));
     if (found === undefined) return undefined;
     take(found);
     return found.fault as HttpFault;
   }
 
-  /** It waits for an answer that it can be about. */
-  function lieFor(question: Question, told: Answer): Answer {
-    for (const entry of armed) {
+  /** One that is armed waits for an answer that it can be about. */
+  function lieFor(question: Question, told: Answer, moody: readonly Entry[]): Answer {
+    for (const entry of [...armed, ...moody]) {
       if (entry.left === 0 || !isLie(entry.fault)) continue;
       const lie = party.lied(entry.fault, question, told);
       if (lie === undefined) continue;
@@ -110,7 +118,9 @@ export async function startHttpRelay<Lie extends string, Question extends string
       drop();
       return;
     }
-    switch (faultFor()) {
+    const drawn = mood?.draw([...HTTP_FAULTS, ...party.lies]);
+    const moody = drawn === undefined ? [] : [{ fault: drawn, left: 1 }];
+    switch (faultFor(moody)) {
       case "lost-question":
         drop();
         return;
@@ -137,13 +147,14 @@ export async function startHttpRelay<Lie extends string, Question extends string
       drop();
       return;
     }
-    answer(lieFor(question, told));
+    answer(lieFor(question, told, moody));
   }
 
   const listening = await listenBefore(agent, serve);
   return {
     url: listening.url,
     arm: (fault, times) => void armed.push({ fault, left: times }),
+    setMood: (its) => void (mood = its),
     trap: (question, moment, act) => trap.set(question, moment, act),
     heal() {
       armed = [];

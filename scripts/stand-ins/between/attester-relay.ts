@@ -1,6 +1,6 @@
 /** What stands between one proxy and the attester may do, and how it lies about a message. */
-import { mustFromHex, toHex } from "../../../../shared/protocol/bytes.ts";
-import { encodeBurn, encodeMessage, parseBurn, parseMessage } from "../../../../shared/protocol/host/cctp.ts";
+import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
+import { encodeBurn, encodeMessage, parseBurn, parseMessage } from "../../../shared/protocol/host/cctp.ts";
 import { HTTP_FAULTS, startHttpRelay, type Answer, type Asked, type HttpRelay } from "./http-relay.ts";
 
 /** Those that need a message to lie about. */
