@@ -4,6 +4,7 @@ import { createApp } from "./app.ts";
 import { createAuth } from "./auth/auth.ts";
 import { createBalances } from "./balances/balances.service.ts";
 import { bridgeRoutes } from "./bridge/bridge.routes.ts";
+import { clockWarnings } from "../base/clocks.ts";
 import { createConcurrencyLimit } from "../base/chain/concurrency-limit.ts";
 import { brakesOfBlock } from "../base/chain/pool-brakes.ts";
 import { UniswapVenue } from "./swap/venue.ts";
@@ -68,7 +69,10 @@ export async function openEdge(ground: Ground, enclaves: Enclaves, line: Line) {
       ...{ chain, database, stores, indexer, sequencer, directory, courier, disagreements },
       threshold: () => pool.threshold(),
     }),
-    warnings: () => [...prices.warnings(), ...ground.nodes.warnings()],
+    warnings: () => [
+      ...[...prices.warnings(), ...ground.nodes.warnings()],
+      ...clockWarnings(indexer.state().tip, now()),
+    ],
     randomBytes: (length) => randomBytes(length),
   });
   const usage = new UsageCounter({ store: stores.usage, logger: logger.child({ part: "usage" }), now });

@@ -69,7 +69,7 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
   const activity = new Activity({ ...stores, standings, explorerTx: config.explorerTx, now });
   const alarms = createAlarms(config.watcherFile, now);
   const health = createHealth({
-    ...{ operations: config.operations, checkStore: () => stores.check(), alarms, now },
+    ...{ operations: config.operations, checkStore: () => stores.check(now()), alarms, now },
     newestBlock: () => timeOfNewest(chain),
   });
 

@@ -44,7 +44,7 @@ async function start(config: RelayConfig, logger: Logger): Promise<() => Promise
           port: config.operationsPort,
           metrics,
           async health() {
-            await stores.check();
+            await stores.check(Date.now());
             return { status: "ok", unreachable: relay.unreachable(), acts: fence() !== undefined };
           },
           onFault: (error) => logger.error({ err: error }, "the operator's port could not answer"),

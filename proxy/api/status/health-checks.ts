@@ -2,6 +2,7 @@
 import type { Chain } from "../../base/chain/provider.ts";
 import type { EnclaveDirectory } from "../enclave-link/directory.ts";
 import type { Disagreements } from "../enclave-link/disagreements.ts";
+import { ClocksApart } from "../../base/clocks.ts";
 import { COURIER_FAULTS, type KeyCourier } from "../enclave-link/key-courier.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Database } from "../../base/store/lmdb/database.ts";
@@ -60,7 +61,12 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
     store: async () => {
       // What comes from the chain is on this machine's disk, wherever the rest is.
       await database.transaction(() => table.putSync("last", Date.now()));
-      await stores.check();
+      try {
+        await stores.check(Date.now());
+      } catch (error) {
+        if (error instanceof ClocksApart) return { state: "down", ageMs: 0, detail: error.message };
+        throw error;
+      }
       return { state: "ok", ageMs: 0 };
     },
     sequencer: () => {

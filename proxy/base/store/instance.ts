@@ -2,6 +2,8 @@
  * Everything that an instance must not lose, over one of two implementations: on this machine's disk for one proxy,
  * or in a durable Redis that several proxies share. What can be read from the chain again is not here.
  */
+import { z } from "zod";
+import { requireSameClock } from "../clocks.ts";
 import { AccountStore } from "./accounts.ts";
 import { openAppRequestStore } from "./app-requests.ts";
 import { openAppStore } from "./apps.ts";
@@ -43,6 +45,7 @@ export function embeddedStores(
     openLmdbLiveClaims(),
     (name) => openLmdbLease(engine, name),
     () => undefined,
+    () => undefined,
   );
 }
 
@@ -58,9 +61,16 @@ export function storesIn(redis: DurableRedis): InstanceStores {
     engine,
     claims,
     (name) => openRedisLease(redis, name),
+    async (now) => {
+      const [secs] = time.parse(await redis.send(["TIME"]));
+      requireSameClock(secs * 1_000, now);
+    },
     () => redis.close(),
   );
 }
+
+/** Seconds, and millionths of the next one. */
+const time = z.tuple([z.coerce.number().int(), z.coerce.number().int()]);
 
 export type InstanceStores = ReturnType<typeof storesOver>;
 
@@ -68,6 +78,8 @@ function storesOver(
   engine: Engine,
   claims: LiveClaims,
   lease: (name: LeaseName) => Lease,
+  /** Throws ClocksApart. */
+  checkClock: (now: number) => Promise<void> | undefined,
   close: () => void,
 ) {
   return {
@@ -88,9 +100,10 @@ function storesOver(
     relay: new RelayStore(engine),
     lease: lease(LEASE),
     relayLease: lease(RELAY_LEASE),
-    /** Whether something new could be kept now. Throws StoreUnavailable. */
-    async check(): Promise<void> {
-      await engine.commit({ writes: [["put", "health", "last", String(Date.now())]] });
+    /** Whether something new could be kept now. `now`: milliseconds since 1970. Throws StoreUnavailable or ClocksApart. */
+    async check(now: number): Promise<void> {
+      await engine.commit({ writes: [["put", "health", "last", String(now)]] });
+      await checkClock(now);
     },
     /** What was opened here; a database is its opener's to close. */
     close,

@@ -2,6 +2,7 @@
 // killed, frozen, made a replica, filled, emptied or given other settings.
 import assert from "node:assert/strict";
 import { PATIENCE_MS } from "../../../scripts/base/poll.ts";
+import { ClocksApart } from "../../../proxy/base/clocks.ts";
 import { storesIn, type InstanceStores } from "../../../proxy/base/store/instance.ts";
 import {
   openDurableRedis,
@@ -44,6 +45,13 @@ describe("durable Redis", function () {
     return made;
   }
   const set = (name: string, value: string): Promise<unknown> => server.command("CONFIG", "SET", name, value);
+
+  it("finds out that its clock and this machine's are apart", async () => {
+    const stores = storesIn(await link());
+    await stores.check(Date.now());
+    for (const ms of [-3_600_000, 3_600_000])
+      await assert.rejects(stores.check(Date.now() + ms), ClocksApart);
+  });
 
   describe("is refused at the start", () => {
     const faults: readonly [setting: string, bad: string, good: string][] = [

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { CourierFaultCode } from "../../../../../proxy/api/enclave-link/key-courier.ts";
+import { ClocksApart } from "../../../../../proxy/base/clocks.ts";
 import { createHealthChecks, type HealthCheckParts } from "../../../../../proxy/api/status/health-checks.ts";
 import type { EnclavePhase } from "../../../../../shared/protocol/enclave-messages.ts";
 
@@ -56,6 +57,15 @@ describe("health checks: enclaves", () => {
       "down",
       "1 of 3 serve, 2 needed; KMS denies the key to this enclave",
     ]);
+  });
+
+  it("the store is down where its clock and this machine's are apart, and the detail says so", async () => {
+    const apart = new ClocksApart(90);
+    const checks = createHealthChecks({
+      database: { table: () => ({}), transaction: async () => undefined },
+      stores: { check: () => Promise.reject(apart) },
+    } as unknown as HealthCheckParts);
+    assert.deepEqual(await checks.store(), { state: "down", ageMs: 0, detail: apart.message });
   });
 
   it("count without the threshold while the pool was never reached", async () => {
