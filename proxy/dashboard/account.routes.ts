@@ -28,6 +28,8 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
     const passkey = account.passkeys.find(({ credentialId }) => credentialId === used);
     if (passkey === undefined) throw new DashboardError("PASSKEY_REFUSED");
     const { token, session } = await sessions.open(account, passkey, visitor.userAgent);
+    // The cookie of the one before is overwritten: nobody could end it from here any more.
+    if (visitor.signedIn !== undefined) await sessions.end(visitor.signedIn.session);
     visitor.ceremony.clear();
     visitor.setSession(token, session.endsAt);
     return meOf(parts, { account, session });

@@ -7,7 +7,7 @@ import type { DashboardSession } from "../base/store/dashboard-sessions.ts";
 
 /** Who asks, as far as it is known. */
 export interface Visitor {
-  /** Undefined where the endpoint's access is `none`. */
+  /** Whose session the cookie opens; undefined where it opens none. */
   readonly signedIn: SignedIn | undefined;
   /** Network address, grouped. */
   readonly address: string;

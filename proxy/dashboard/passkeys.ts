@@ -9,6 +9,7 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
+import { z } from "zod";
 import {
   creationOptions,
   requestOptions,
@@ -68,6 +69,7 @@ export class Passkeys {
 
   /** Throws PASSKEY_REFUSED. */
   async register(response: RegistrationResponse, challenge: string, name: string): Promise<Passkey> {
+    requireOwnFrame(response.response);
     const verified = await refusing(() =>
       verifyRegistrationResponse({
         response: registrationOf(response),
@@ -79,6 +81,8 @@ export class Passkeys {
     );
     if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
     const { credential, credentialBackedUp } = verified.registrationInfo;
+    // The library compares the two names that stand beside what is attested, and not with the attested one.
+    if (credential.id !== response.id) throw new DashboardError("PASSKEY_REFUSED");
     return {
       id: randomUUID(),
       name,
@@ -98,6 +102,7 @@ export class Passkeys {
     passkey: Passkey,
   ): Promise<Passkey> {
     const { userHandle, ...signed } = response;
+    requireOwnFrame(signed);
     const verified = await refusing(() =>
       verifyAuthenticationResponse({
         response: {
@@ -152,6 +157,25 @@ function registrationOf({ response: { transports, ...made }, ...rest }: Registra
     ...asLibrary(rest),
     response: { ...made, ...(transports === undefined ? {} : { transports }) },
   };
+}
+
+/** WebAuthn, 7.1 and 7.2: no page of ours is framed by another origin's, so such an answer was asked for by somebody else. */
+function requireOwnFrame({ clientDataJSON }: { readonly clientDataJSON: string }): void {
+  const read = clientData.safeParse(asJson(Buffer.from(clientDataJSON, "base64url").toString("utf8")));
+  if (!read.success) throw new DashboardError("PASSKEY_REFUSED");
+}
+
+const clientData = z.looseObject({
+  crossOrigin: z.literal(false).optional(),
+  topOrigin: z.undefined().optional(),
+});
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The library throws on whatever does not fit; its words may quote what was sent. */

@@ -15,6 +15,9 @@ const HAS_KEY = 0x40;
 export interface Deviations {
   /** The page that asks. */
   readonly origin?: string;
+  /** It stands in a frame of another origin's page. */
+  readonly crossOrigin?: boolean;
+  readonly topOrigin?: string;
   readonly isVerified?: boolean;
   readonly counter?: number;
   /** Instead of the one that was given out. */
@@ -91,8 +94,9 @@ export class Authenticator {
     return { id, rawId: id, type: "public-key", clientExtensionResults: {} } as const;
   }
 
-  #clientData(type: string, challenge: string, { origin, challenge: other }: Deviations): Buffer {
-    const data = { type, challenge: other ?? challenge, origin: origin ?? this.#origin, crossOrigin: false };
+  #clientData(type: string, challenge: string, { challenge: other, ...page }: Deviations): Buffer {
+    const { origin = this.#origin, crossOrigin = false, topOrigin } = page;
+    const data = { type, challenge: other ?? challenge, origin, crossOrigin, topOrigin };
     return Buffer.from(JSON.stringify(data));
   }
 

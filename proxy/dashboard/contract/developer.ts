@@ -64,8 +64,8 @@ export const originText = z
   .string()
   .trim()
   .max(300)
-  .refine((text) => URL.canParse(text) && new URL(text).origin === text && /^https?:/.test(text), {
-    error: "an origin looks like https://app.example, without a path or a slash at its end",
+  .refine((text) => URL.canParse(text) && new URL(text).origin === text && /^https?:[^*]*$/.test(text), {
+    error: "an origin looks like https://app.example, without a path, a slash at its end or a star",
   });
 export const origins = z.object({ origins: z.array(z.string()) });
 export type Origins = z.infer<typeof origins>;

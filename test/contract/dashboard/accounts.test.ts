@@ -55,6 +55,37 @@ describe("accounts of the dashboard", () => {
     assert.ok(!JSON.stringify(kept).includes(secret));
   });
 
+  it("a sign-up whose passkey is framed by another page, or named otherwise than it is attested, uses nothing up", async () => {
+    const browser = new Browser(dashboard);
+    const token = await dashboard.invite(forShop);
+    const tries: [Parameters<Authenticator["create"]>[1], object][] = [
+      [{ crossOrigin: true }, {}],
+      [{ topOrigin: "https://evil.example" }, {}],
+      [{}, { id: "AAAA", rawId: "AAAA" }],
+    ];
+    for (const [deviations, names] of tries) {
+      const { options } = await browser.call("signUpOptions", { token, account_name: "A" });
+      const response = { ...browser.authenticator.create(options, deviations), ...names };
+      const asked = { token, account_name: "A", passkey_name: "p", response };
+      await assert.rejects(browser.call("signUp", asked), refusedWith("PASSKEY_REFUSED"));
+    }
+    assert.equal((await browser.signUp(token, "A")).account.name, "A");
+  });
+
+  it("a session ends when its browser signs in again", async () => {
+    const browser = await signedUp();
+    const before = new Map(browser.cookies);
+    const me = await browser.signIn();
+    const kept = await dashboard.stores.dashboardSessions.sessionsOf(me.account.id);
+    assert.deepEqual(
+      kept.map(({ id }) => id),
+      [me.session.id],
+    );
+    browser.cookies.clear();
+    for (const [name, value] of before) browser.cookies.set(name, value);
+    await assert.rejects(browser.call("me"), refusedWith("SESSION_ENDED"));
+  });
+
   it("an invitation is used once, also by two who race", async () => {
     const token = await dashboard.invite(forShop);
     const browsers = [1, 2, 3, 4].map(() => new Browser(dashboard));
@@ -113,6 +144,8 @@ describe("accounts of the dashboard", () => {
       ["another page", { origin: "https://evil.example" }],
       ["another port", { origin: "http://localhost:1" }],
       ["not verified", { isVerified: false }],
+      ["framed by another page", { crossOrigin: true }],
+      ["framed, and says by whom", { topOrigin: "https://evil.example" }],
     ];
     for (const [what, deviations] of tries) {
       const { options } = await browser.call("signInOptions", {});

@@ -83,7 +83,12 @@ describe("developers and operators at the dashboard", () => {
     ];
     for (const [origin, reason] of reasons)
       assert.equal((await shop.call("testOrigin", { origin })).reason, reason, origin);
-    for (const origin of ["https://a.example/", "ftp://a.example", "https://A.example"]) {
+    for (const origin of [
+      "https://a.example/",
+      "ftp://a.example",
+      "https://A.example",
+      "https://*.example",
+    ]) {
       const { status, body } = await shop.request("POST", "/api/developer/origins", { origin });
       assert.equal(status, 400);
       assert.equal((body as { errors: { path: string }[] }).errors[0]?.path, "origin");
