@@ -111,9 +111,14 @@ export async function openEdge(ground: Ground, enclaves: Enclaves, line: Line) {
 }
 
 function paymentsOf(ground: Ground, { attestor }: Enclaves, { fees }: Line): Payments {
-  const { config, logger, metrics, now, pool, tokens, stores, data, tipIfFresh } = ground;
+  const { config, logger, metrics, now, pool, tokens, stores, data, tipIfFresh, bridgeSettings } = ground;
+  const { venue } = config;
   const admission = new Admission({
     ...{ pool, brakes: brakesOfBlock(pool, tipIfFresh), tokens, assets: config.assets, fees },
+    deadEnds: [
+      ...(venue === undefined ? [] : [venue.factory, venue.quoter]),
+      ...(bridgeSettings === undefined ? [] : [bridgeSettings.factory]),
+    ],
     ...{ tickets: stores.tickets, data, isFresh: () => tipIfFresh() !== undefined, now },
   });
   return createPayments({

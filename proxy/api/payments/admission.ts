@@ -35,6 +35,8 @@ export interface AdmissionParts {
   readonly tokens: Tokens;
   /** What this instance lists. */
   readonly assets: readonly Asset[];
+  /** Contracts beside the pool, its executor and the assets at which money would be stuck. */
+  readonly deadEnds: readonly Address[];
   readonly fees: Pick<Fees, "check">;
   readonly tickets: Pick<TicketStore, "reservedBy">;
   readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
@@ -210,6 +212,17 @@ export class Admission {
       throw unsupported(path, "the pool does not take this asset now");
   }
 
+  /** The pool refuses itself and the withdrawn token; these take the money, and give it to nobody. */
+  async #requirePayee(recipient: Address): Promise<void> {
+    const { assets, deadEnds, pool } = this.#parts;
+    const isStuck =
+      assets.some(({ address }) => address === recipient) ||
+      deadEnds.includes(recipient) ||
+      (await pool.executor()) === recipient;
+    if (isStuck)
+      throw invalid("ext.recipient", "is a token or a contract of the service: the money would be stuck");
+  }
+
   /** Cheaper than asking the pool, and a token that we do not list is none we would show anybody. */
   #requireListed({ tokenOut, path }: SwapExt): void {
     const isListed = (asset: Address): boolean => this.#parts.assets.some(({ address }) => address === asset);
@@ -272,6 +285,8 @@ export class Admission {
     }
     if (ext.kind === "private-swap") this.#requireListed(ext);
     const paid = await this.#parts.fees.check({ developerId, kind, facts, openings });
+    if ("recipient" in ext && ext.recipient !== ZERO_ADDRESS)
+      await orUnavailable(this.#requirePayee(ext.recipient));
     await orUnavailable(this.#requireOpenPath());
     await orUnavailable(this.#requireSpendable(statement));
     if (ext.kind !== "deposit-shield" && facts.amount > 0n) await orUnavailable(this.#requireRoom(statement));

@@ -110,3 +110,33 @@ export function requireAddress(untrusted: unknown, name: string): Address {
     );
   return address;
 }
+
+/**
+ * The public account that a withdrawal goes to. ADDRESS_INVALID for nobody's, and for the contracts that are pinned: money
+ * at a token, at the pool or at the factory of bridges stays there for ever.
+ */
+export function requirePayee(untrusted: unknown, pins: Pins): Address {
+  const payee = requireAddress(untrusted, "recipient");
+  if (BigInt(payee) === 0n) throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
+  for (const [name, address] of addressesOf(pins))
+    if (asAddress(address) === payee)
+      throw new ClientError("ADDRESS_INVALID", `recipient: is ${name}; the money would be stuck there`);
+  return payee;
+}
+
+/** A key of a table is an address, too. */
+export function* addressesOf(pins: Pins): Iterable<[string, string]> {
+  yield ["pins.pool", pins.pool];
+  for (const asset of pins.assets) yield ["pins.assets", asset];
+  for (const asset of Object.keys(pins.feeCeilings ?? {})) yield ["pins.feeCeilings", asset];
+  for (const asset of Object.keys(pins.tokenDomains ?? {})) yield ["pins.tokenDomains", asset];
+  if (pins.bridges === undefined) return;
+  const { factory, collector, assets, lanes, exits } = pins.bridges;
+  yield ["pins.bridges.factory", factory];
+  yield ["pins.bridges.collector", collector];
+  for (const asset of Object.keys(assets)) yield ["pins.bridges.assets", asset];
+  for (const { token, messenger } of lanes)
+    for (const address of [token, messenger]) yield ["pins.bridges.lanes", address];
+  for (const { messenger } of exits.chains) yield ["pins.bridges.exits.chains", messenger];
+  if (exits.perpvenue !== undefined) yield ["pins.bridges.exits.perpvenue", exits.perpvenue.messenger];
+}

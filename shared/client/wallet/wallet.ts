@@ -49,7 +49,15 @@ import {
   type Lists,
 } from "../base/options.ts";
 import type { Payment, PaymentOptions, Progress, SpendOptions } from "../paying/payment.ts";
-import { assetsOf, homeOf, requireAddress, requireShielded, type Pins } from "../base/pins.ts";
+import {
+  addressesOf,
+  assetsOf,
+  homeOf,
+  requireAddress,
+  requirePayee,
+  requireShielded,
+  type Pins,
+} from "../base/pins.ts";
 import type { Prover } from "../prover/prover.ts";
 import { quoteSwap, type QuoteRequest, type SwapOffer } from "./quote.ts";
 import { poolRootVerifier, type RootVerifier } from "../service/root-verifier.ts";
@@ -381,9 +389,7 @@ class LiveWallet implements Wallet {
 
   async withdraw(to: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
     this.#check(paymentOptions, options, "withdraw");
-    const recipient = requireAddress(to, "recipient");
-    if (BigInt(recipient) === 0n)
-      throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
+    const recipient = requirePayee(to, this.#core.parts.pins);
     return this.#spending.pay({ type: "withdraw", recipient, value: amount }, options);
   }
 
@@ -455,21 +461,4 @@ class LiveWallet implements Wallet {
     this.#open().parts.ledger.readFrom(this.#options.usual);
     checkOptions(schema, options, name);
   }
-}
-
-/** A key of a table is an address, too. */
-function* addressesOf(pins: Pins): Iterable<[string, string]> {
-  yield ["pins.pool", pins.pool];
-  for (const asset of pins.assets) yield ["pins.assets", asset];
-  for (const asset of Object.keys(pins.feeCeilings ?? {})) yield ["pins.feeCeilings", asset];
-  for (const asset of Object.keys(pins.tokenDomains ?? {})) yield ["pins.tokenDomains", asset];
-  if (pins.bridges === undefined) return;
-  const { factory, collector, assets, lanes, exits } = pins.bridges;
-  yield ["pins.bridges.factory", factory];
-  yield ["pins.bridges.collector", collector];
-  for (const asset of Object.keys(assets)) yield ["pins.bridges.assets", asset];
-  for (const { token, messenger } of lanes)
-    for (const address of [token, messenger]) yield ["pins.bridges.lanes", address];
-  for (const { messenger } of exits.chains) yield ["pins.bridges.exits.chains", messenger];
-  if (exits.perpvenue !== undefined) yield ["pins.bridges.exits.perpvenue", exits.perpvenue.messenger];
 }

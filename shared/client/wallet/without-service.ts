@@ -12,7 +12,7 @@ import { ClientError } from "../base/errors.ts";
 import type { WaitOptions } from "../service/feed.ts";
 import { Operation } from "../paying/operation.ts";
 import { checkOptions, provedOptions, waitOptions, type Lists } from "../base/options.ts";
-import { requireAddress, requireShielded } from "../base/pins.ts";
+import { requirePayee, requireShielded } from "../base/pins.ts";
 import {
   ProvedPayments,
   provableNotes,
@@ -111,7 +111,7 @@ export class WithoutService {
 
   async withdraw(to: string, value: bigint, options: ProvedOptions = {}): Promise<ProvedPayment> {
     requireAmount(value);
-    const recipient = requireRecipient(to);
+    const recipient = requirePayee(to, this.#open().parts.pins);
     return this.#paying(options, "withdraw", (payments, call) =>
       payments.pay({ type: "withdraw", recipient, value }, options, call),
     );
@@ -119,7 +119,7 @@ export class WithoutService {
 
   /** Withdraws the largest notes that are old enough, nine at most, whole: to be repeated until nothing is left. */
   async leave(to: string, options: ProvedOptions = {}): Promise<ProvedPayment> {
-    const recipient = requireRecipient(to);
+    const recipient = requirePayee(to, this.#open().parts.pins);
     return this.#paying(options, "leave", (payments, call) => payments.leave(recipient, options, call));
   }
 
@@ -176,7 +176,7 @@ export class WithoutService {
    * that. Anyone may; the money goes to the account in any case.
    */
   async payClaims(to: string, options: ProvedOptions = {}): Promise<ClaimsPaid> {
-    const recipient = requireRecipient(to);
+    const recipient = requirePayee(to, this.#open().parts.pins);
     return this.#run(options, "payClaims", async (core, call) => {
       const asset = core.asset(options.asset);
       const { ledger } = core.parts;
@@ -298,11 +298,4 @@ export class WithoutService {
     core.parts.ledger.readFrom("chain");
     return Operation.run(options, (call) => work(core, call));
   }
-}
-
-function requireRecipient(to: string): Address {
-  const recipient = requireAddress(to, "recipient");
-  if (BigInt(recipient) === 0n)
-    throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
-  return recipient;
 }

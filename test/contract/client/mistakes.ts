@@ -423,6 +423,12 @@ export const MISTAKES: readonly Mistake[] = [
   onWallet("a withdrawal to the zero address", "ADDRESS_INVALID", /nobody has/, (wallet) =>
     wallet.withdraw(`0x${"00".repeat(20)}`, 5n),
   ),
+  onWallet("a withdrawal to the pool", "ADDRESS_INVALID", /pins\.pool; .*stuck/, (wallet, { pins }) =>
+    wallet.withdraw(pins.pool, 5n),
+  ),
+  onWallet("a withdrawal to a token", "ADDRESS_INVALID", /pins\.assets; .*stuck/, (wallet, { pins }) =>
+    wallet.withdraw(pins.assets[0]!, 5n),
+  ),
   onWallet("a withdrawal to a shielded address", "ADDRESS_INVALID", /0x and 40 hex digits/, (wallet) =>
     wallet.withdraw(wallet.address, 5n),
   ),

@@ -8,7 +8,7 @@ import type { Body } from "../../../../../proxy/api/payments/body.ts";
 import { toTransaction } from "../../../../../proxy/api/payments/transaction.ts";
 import type { ErrorCode } from "../../../../../shared/api/errors.ts";
 import type { RelayBody } from "../../../../../shared/api/transactions.ts";
-import { FIELD_ORDER, type Field } from "../../../../../shared/protocol/brands.ts";
+import { FIELD_ORDER, type Address, type Field } from "../../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../../shared/protocol/bytes.ts";
 import { toSnarkjsProof } from "../../../../../shared/protocol/host/proofs.ts";
 import { testFees } from "../../../../support/fees.ts";
@@ -17,6 +17,11 @@ import { until } from "../../../../support/until.ts";
 import { paymentsOn } from "./payments-on.ts";
 import { posted } from "./posted.ts";
 import { writeSealed } from "../../../../support/sealed-notes.ts";
+
+const FACTORY = "0x00000000000000000000000000000000000000fa" as Address;
+const OTHER_TOKEN = {
+  ...{ address: "0x00000000000000000000000000000000000000aa" as Address, symbol: "EURC", decimals: 6 },
+};
 
 describe("payments/admission: each refusal has its code and leaves nothing behind", function () {
   let on: Money;
@@ -33,10 +38,11 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
       minimums: [{ asset: asset.address, operation: "deposit", minimum: 1_000n }],
     });
     admission = new Admission({
+      deadEnds: [FACTORY],
       pool: on.pool,
       brakes: on.pool,
       tokens: on.tokens,
-      assets: [asset],
+      assets: [asset, OTHER_TOKEN],
       fees,
       tickets: on.store,
       data: on.data,
@@ -84,10 +90,10 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
     );
   });
 
-  it("INVALID_REQUEST: a commitment of zero, a payment to the pool or to the token", async () => {
+  it("INVALID_REQUEST: a commitment of zero, a payment to the pool, to a token or to a factory", async () => {
     const zero = on.spend(root(), { commitments: [0n, 1n, 2n, 3n] });
     await refused(bodyOf(zero), "INVALID_REQUEST");
-    for (const recipient of [on.pool.address, on.usdcAddress]) {
+    for (const recipient of [on.pool.address, on.usdcAddress, OTHER_TOKEN.address, FACTORY]) {
       const made = on.stated(
         spendDraft(on.setting, root(), { asset: on.usdcAddress, amount: 5n, recipient }),
       );

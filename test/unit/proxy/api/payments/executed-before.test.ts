@@ -49,6 +49,7 @@ describe("payments: after the restore of an older copy of the store", function (
     const { pool, tokens, store: tickets, data, usdcAddress: address } = on;
     const assets = [{ address, symbol: "USDC", decimals: 6 }];
     return new Admission({
+      deadEnds: [],
       ...{ pool, brakes: pool, tokens, tickets, data, assets, fees: testFees({ assets }) },
       ...{ isFresh: () => isFresh, now: Date.now },
     });

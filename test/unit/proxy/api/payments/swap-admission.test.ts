@@ -83,6 +83,7 @@ interface World {
 
 function admission({ pool, tokens, data, reserved = false, isFresh = false }: World = {}) {
   return new Admission({
+    deadEnds: [],
     pool: {
       home: setting.home,
       address: POOL,
@@ -179,6 +180,13 @@ describe("payments/admission: private swaps", () => {
     await assert.rejects(admit(posting(499n), "shop"), { code: "FEE_TOO_LOW" });
     await assert.rejects(admit(post(swap({ amount })), "shop"), { code: "FEE_MISSING" });
     await admit(post(swap({ amount })), "another");
+  });
+
+  it("admits no withdrawal to the executor, where the money would be stuck", async () => {
+    const to = (recipient: Address) => () =>
+      posted(spendDraft(setting, ROOT, { asset: DAI, amount: 5n, recipient }));
+    await check(to(DEPOSITOR)());
+    assert.equal(await refused("INVALID_REQUEST", to(EXECUTOR)), "ext.recipient");
   });
 
   it("admits one pool and two, at the exact fee", async () => {

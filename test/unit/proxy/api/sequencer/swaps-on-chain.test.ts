@@ -175,6 +175,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
     ];
     const { pool, tokens, store: tickets, data } = on;
     const admission = new Admission({
+      deadEnds: [],
       ...{ pool, brakes: pool, tokens, assets, fees: testFees({ assets }) },
       ...{ tickets, data, isFresh: () => true, now: Date.now },
     });
@@ -196,6 +197,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
     const fees = testFees({ assets: [asset] });
     const { pool, tokens, store: tickets, data } = on;
     const admission = new Admission({
+      deadEnds: [],
       ...{ pool, brakes: pool, tokens, assets: [asset], fees },
       ...{ tickets, data, isFresh: () => false, now: Date.now },
     });
