@@ -207,6 +207,7 @@ describe("wallet page", function () {
     await place.waitFor();
     const address = (await place.textContent()) ?? "";
     await look(anna, "bridge");
+    assert.equal(await anna.page.locator(".bridges code").first().textContent(), address);
     await stack.usdc.mint(address, 20_000_000n);
     await anna.page.locator(".bridges [data-state=completed]").waitFor();
     assert.match((await anna.page.locator("[data-in-wallet]").textContent()) ?? "", /^19\.95 USDC/);

@@ -133,6 +133,10 @@ const VENUES: Readonly<Record<BridgeEntry["venue"], string>> = {
   altchain: "the other blockchain",
 };
 
+/** The one that the card asked for: money of the pool's chain that is sent to the other chains' address waits there unseen. */
+const shownOf = ({ venue, source, address }: BridgeEntry): string =>
+  venue === "chain" ? (source ?? address) : address;
+
 /** Asked once when it is shown, and followed while the person wants to. */
 function BridgeItem({ entry }: { entry: BridgeEntry }) {
   const { account, purse } = useOpened();
@@ -167,7 +171,7 @@ function BridgeItem({ entry }: { entry: BridgeEntry }) {
         <strong>
           {entry.direction === "in" ? "From" : "To"} {VENUES[entry.venue]}
         </strong>{" "}
-        <code>{entry.source ?? entry.address}</code>
+        <code>{shownOf(entry)}</code>
       </p>
       {progress !== undefined && <BridgeLife progress={progress} token={token} />}
       {fault !== undefined && <Fault error={fault} />}
