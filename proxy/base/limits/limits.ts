@@ -35,17 +35,30 @@ export interface ProofAttempt {
   end(): void;
 }
 
+interface StreamCap {
+  readonly group: string;
+  readonly most: number;
+  readonly policy: string;
+}
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Twice before a lease ends, so that one lost try forgets no stream. */
 const KEEP_EVERY_MS = LEASE_MS / 3;
 /** Groups kept at once: all of ten thousand streams together would make requests wait behind them. */
 const KEPT_TOGETHER = 100;
+/**
+ * What all users of a developer have together, in shares of one user. Users are names that a developer invents: without it
+ * one developer could have every connection, and the verifiers' time.
+ */
+const USERS_WITH_STREAMS = 1_000;
+const USERS_WITH_BAD_PROOFS = 50;
 
 export class Limits {
   readonly #defaults: LimitDefaults;
   readonly #windows: WindowStore;
-  /** Open streams of this process by group. */
+  #open = 0;
+  /** Open streams of this process, in each group that counts them. */
   readonly #leases = new Map<string, Set<string>>();
   /** Payments of a user that are under way here. */
   readonly #proving = new Map<string, number>();
@@ -82,31 +95,52 @@ export class Limits {
    * does nothing). Throws RATE_LIMITED when too many are open.
    */
   async openStream(principal: Principal): Promise<() => void> {
-    const isSession = principal.kind === "session";
-    const group = `streams ${userKey(principal)}`;
-    const most = isSession ? this.#defaults.streamsPerUser : this.#defaults.streamsPerDeveloper;
     const id = `${this.#name}-${this.#opened++}`;
-    if (!(await this.#windows.openLease(group, id, most))) {
-      throw new ApiError("RATE_LIMITED", `At most ${most} event streams may be open at once`, {
-        retryAfterSecs: 5,
-        policy: isSession ? "streams-user" : "streams-developer",
-      });
+    const ends: (() => void)[] = [];
+    const end = (): void => ends.splice(0).forEach((one) => one());
+    try {
+      for (const cap of this.#streamCaps(principal)) ends.push(await this.#openLease(id, cap));
+    } catch (error) {
+      end();
+      throw error;
     }
-    this.#leases.set(group, (this.#leases.get(group) ?? new Set()).add(id));
+    this.#open += 1;
+    ends.push(() => (this.#open -= 1));
     this.#keeper ??= setInterval(() => void this.#keepLeases(), KEEP_EVERY_MS).unref();
-    return () => {
-      const held = this.#leases.get(group);
-      if (held?.delete(id) !== true) return;
-      if (held.size === 0) this.#leases.delete(group);
-      void this.#windows.endLease(group, id);
-    };
+    return end;
   }
 
   /** Event streams that are open at this proxy. */
   openStreams(): number {
-    let count = 0;
-    for (const ids of this.#leases.values()) count += ids.size;
-    return count;
+    return this.#open;
+  }
+
+  #streamCaps(principal: Principal): readonly StreamCap[] {
+    const { streamsPerUser, streamsPerDeveloper } = this.#defaults;
+    const own = `streams ${userKey(principal)}`;
+    if (principal.kind !== "session")
+      return [{ group: own, most: streamsPerDeveloper, policy: "streams-developer" }];
+    return [
+      { group: own, most: streamsPerUser, policy: "streams-user" },
+      {
+        ...{ group: `streams users ${principal.developerId}`, policy: "streams-users" },
+        most: streamsPerUser * USERS_WITH_STREAMS,
+      },
+    ];
+  }
+
+  async #openLease(id: string, { group, most, policy }: StreamCap): Promise<() => void> {
+    if (!(await this.#windows.openLease(group, id, most)))
+      throw new ApiError("RATE_LIMITED", `At most ${most} event streams may be open at once`, {
+        ...{ retryAfterSecs: 5, policy },
+      });
+    this.#leases.set(group, (this.#leases.get(group) ?? new Set()).add(id));
+    return () => {
+      const held = this.#leases.get(group);
+      held?.delete(id);
+      if (held?.size === 0) this.#leases.delete(group);
+      void this.#windows.endLease(group, id);
+    };
   }
 
   /** Notes a refused credential; true when this address has had too many in the last minute. */
@@ -123,21 +157,30 @@ export class Limits {
   async beginProof(principal: Principal): Promise<ProofAttempt> {
     const key = userKey(principal);
     const quota = this.#defaults.badProofsPerMinute;
-    const rule = { policy: "bad-proofs", key, windowMs: MINUTE_MS, quota };
-    const [state] = await this.#windows.peek([rule]);
+    const rules = [
+      { policy: "bad-proofs", key, windowMs: MINUTE_MS, quota },
+      {
+        ...{ policy: "bad-proofs-users", key: principal.developerId, windowMs: MINUTE_MS },
+        quota: quota * USERS_WITH_BAD_PROOFS,
+      },
+    ];
+    const states = await this.#windows.peek(rules);
     // A user's that are under way may be bad, too, or a burst would pass before the first is judged. Not so with
     // a key: behind it a whole shop may wait for its tickets, and its own limits bound a burst.
     const underWay = principal.kind === "session" ? (this.#proving.get(key) ?? 0) : 0;
-    if (state !== undefined && state.used + underWay >= quota) {
-      throw new ApiError("RATE_LIMITED", "Too many proofs of this user did not verify in the last minute", {
-        retryAfterSecs: Math.max(1, Math.ceil(state.oldestLeavesInMs / 1000)),
-        policy: "bad-proofs",
+    for (const [i, rule] of rules.entries()) {
+      const { used, oldestLeavesInMs } = states[i]!;
+      if (used + (i === 0 ? underWay : 0) < rule.quota) continue;
+      const whose = i === 0 ? "this user" : "this developer's users";
+      throw new ApiError("RATE_LIMITED", `Too many proofs of ${whose} did not verify in the last minute`, {
+        retryAfterSecs: Math.max(1, Math.ceil(oldestLeavesInMs / 1000)),
+        policy: rule.policy,
       });
     }
     this.#proving.set(key, (this.#proving.get(key) ?? 0) + 1);
     return {
       bad: async () => {
-        await this.#windows.take([rule]);
+        await this.#windows.take(rules);
       },
       end: () => {
         const left = (this.#proving.get(key) ?? 1) - 1;

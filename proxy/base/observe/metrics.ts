@@ -31,7 +31,9 @@ const POLICIES = [
   "provider-keys",
   "failed-credentials",
   "bad-proofs",
+  "bad-proofs-users",
   "streams-user",
+  "streams-users",
   "streams-developer",
 ] as const;
 const CAPS = ["all", "address"] as const;

@@ -26,8 +26,8 @@ the service never learns a spending key, nor the amount or payee of a private tr
 | \`key-minute\`, \`key-day\` | requests with API keys, by developer | 60 in a minute, 10,000 in a day |
 | \`session-minute\` | requests with a session, by developer and \`sub\` | 120 in a minute |
 | \`exchange-address\` | POST /session/exchange, by address (IPv6 by /64) | 30 in a minute |
-| \`streams-user\`, \`streams-developer\` | open event streams, by user and by developer's keys; opening one counts as one request | 5 and 50 at once |
-| \`bad-proofs\` | proofs of one user that did not verify | 20 in a minute |
+| \`streams-user\`, \`streams-users\`, \`streams-developer\` | open event streams, by user, of all a developer's users and by its keys; opening one counts as one request | 5, 5,000 and 50 at once |
+| \`bad-proofs\`, \`bad-proofs-users\` | proofs that did not verify, of one user and of all of a developer's | 20 and 1,000 in a minute |
 | \`failed-credentials\` | refused credentials, by address; a good one is never refused for it | 30 in a minute |
 
 Windows slide: a request leaves its window exactly a minute, or a day, after it was made. An operator may raise a developer's.

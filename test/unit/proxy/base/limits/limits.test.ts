@@ -100,6 +100,23 @@ describe("Limits", () => {
     }
   });
 
+  it("one developer's users, however many it names, have no more streams than their share", async () => {
+    const limits = limitsAt(() => 0);
+    try {
+      const share = 2 * 1_000;
+      const names = Array.from({ length: share }, (_, i) => `u${String(i)}`);
+      const closes = await Promise.all(names.map((sub) => limits.openStream(session(sub, "d"))));
+      await assert.rejects(limits.openStream(session("late", "d")), isPolicy("streams-users"));
+      await limits.openStream(session("late", "e"));
+      assert.equal(limits.openStreams(), share + 1);
+      closes[0]!();
+      await limits.openStream(session("late", "d"));
+      await assert.rejects(limits.openStream(session("later", "d")), isPolicy("streams-users"));
+    } finally {
+      limits.close();
+    }
+  });
+
   it("counts failures by address and lets them fade", async () => {
     let now = 0;
     const limits = limitsAt(() => now);
@@ -128,6 +145,14 @@ describe("Limits", () => {
     };
     const good = async (limits: Limits, who: Principal): Promise<void> =>
       (await limits.beginProof(who)).end();
+
+    it("put off a developer whose users, each a new one, send them together, and no other developer", async () => {
+      const limits = limitsAt(() => 0);
+      for (let i = 0; i < 2 * 50; i++) await bad(limits, session(`u${String(i)}`, "d"));
+      await assert.rejects(good(limits, session("new", "d")), isPolicy("bad-proofs-users"));
+      await assert.rejects(good(limits, { ...key(), developerId: "d" }), isPolicy("bad-proofs-users"));
+      await good(limits, session("new", "e"));
+    });
 
     it("put off the user who sends them, for the rest of the window, and nobody else", async () => {
       let now = 0;
