@@ -27,7 +27,7 @@ export const bridgeState = z.enum(BRIDGE_STATES).meta({
       "Lies in the deposit account on the other blockchain; the client has to sign the burn",
     detected: "Seen on a chain",
     confirming: "Waits for confirmations",
-    bridging: "Between two chains",
+    bridging: "Goes to another chain: is burned next, or is between the two",
     shielding: "At the forwarder; becomes a note next",
     completed: "A note, or with the other side. The end",
     below_minimum: "Too little to move on; more may be sent, or it is taken back",
