@@ -31,6 +31,15 @@ interface Doubtful {
   readonly times: number;
 }
 
+/** Blocks that were read in a range: what a node left out of that shows in no header that was looked at. */
+interface Stretch {
+  readonly addresses: readonly string[];
+  readonly from: number;
+  readonly to: number;
+  /** It was asked for so often. */
+  readonly times: number;
+}
+
 /** So near to the tip blocks are asked for by hash: a node that lags behind refuses that, and would leave out of a range what it has not. */
 const NEAR_BLOCKS = 8;
 /** Further behind than this, blocks are taken in ranges. */
@@ -43,6 +52,9 @@ const HEADERS_AT_ONCE = 16;
 const AGAIN_EVERY_BLOCKS = 2;
 /** By chance a header may also name a contract that said nothing. */
 const MOST_TIMES_ASKED = 5;
+/** Of a stretch, and so many of them in one look. */
+const STRETCH_TIMES = 4;
+const STRETCHES_AT_ONCE = 4;
 
 export class ChainFollower {
   readonly name: string;
@@ -55,6 +67,7 @@ export class ChainFollower {
   readonly #mayHaveSpoken: readonly ReturnType<typeof mayHaveSaid>[];
   readonly #holdings: Holdings;
   #doubtful: Doubtful[] = [];
+  readonly #stretches: Stretch[] = [];
   #lookedAgainAt = -Infinity;
   /** What contracts see as the block's number; undefined inside: the node does not tell. */
   #seen: { readonly number: number | undefined } | undefined;
@@ -155,7 +168,7 @@ export class ChainFollower {
       this.#doubtful.push({ block: header, times: 1 });
   }
 
-  /** For what a node has left out: blocks that may have said something, and what addresses hold as of the tip. */
+  /** For what a node has left out: blocks that may have said something, ranges, and what addresses hold as of the tip. */
   async #lookAgain(): Promise<void> {
     const tip = this.ledger.tip()!;
     const isEarly =
@@ -170,6 +183,17 @@ export class ChainFollower {
       else if (times + 1 < MOST_TIMES_ASKED) left.push({ block, times: times + 1 });
     }
     this.#doubtful = left;
+    for (const one of this.#stretches.splice(0, STRETCHES_AT_ONCE)) {
+      const { addresses, from, times } = one;
+      const to = Math.min(one.to, tip.number);
+      if (from > to) continue;
+      // Before it is asked for: a range that its node refuses is not asked for without end.
+      if (times + 1 < STRETCH_TIMES) this.#stretches.push({ ...one, times: times + 1 });
+      await this.#readRange(addresses, from, to, (entries, last) => {
+        // Of another branch by now: the next pass leaves ours, and reads what takes its place.
+        if ((this.ledger.blockAt(to)?.hash ?? last.hash) === last.hash) this.ledger.insert(entries);
+      });
+    }
     const { tokens } = this.#chain.contracts;
     const seen = await this.#holdings.ask(Math.floor(MOST_HELD / tokens.length), (keys) => {
       const accounts = keys.flatMap((account) => tokens.map((token) => ({ account, token })));
@@ -199,6 +223,7 @@ export class ChainFollower {
       if (block === undefined) throw new ChainUnreachable("the node lost a block");
       await this.#readAgain(block);
     }
+    this.#stretches.push({ addresses: keys, from: near, to: tip, times: 1 });
   }
 
   async #firstBlockOf(fresh: readonly WatchedRequest[], tip: number): Promise<number> {
@@ -236,6 +261,7 @@ export class ChainFollower {
       const last = Math.min(next + this.#rangeBlocks - 1, to);
       try {
         await this.#readRange(addresses, next, last, use);
+        this.#stretches.push({ addresses, from: next, to: last, times: 1 });
         this.#rangeBlocks = Math.min(this.#rangeBlocks * 2, RANGE_BLOCKS);
         next = last + 1;
       } catch (error) {

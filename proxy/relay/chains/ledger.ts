@@ -178,10 +178,11 @@ export class Ledger {
   #file(entry: Entry, changed: Set<Key>): void {
     for (const key of keysOf(entry.event)) {
       if (!this.#options.isKept(key, entry.event)) continue;
+      const kept = this.#keptAt(entry.block);
       const entries = this.#byKey.get(key);
       if (entries === undefined) this.#byKey.set(key, [entry]);
       else if (!insert(entries, entry)) continue;
-      this.#keptAt(entry.block).keys.add(key);
+      kept.keys.add(key);
       changed.add(key);
     }
   }

@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { deserialize } from "node:v8";
 import { startAnvil } from "../../../scripts/stand-ins/anvil.ts";
+import { freePort } from "../../../scripts/stack/ports.ts";
 import { Reserve } from "./hosts.ts";
 import { FACTS_FILE, serveLane, stateFileOf, type OpenLane, type OpenOrder } from "./lane-process.ts";
 import { rememberBefore } from "./observe.ts";
@@ -18,7 +19,8 @@ async function open({ store, worldFolder, program, folder }: OpenOrder): Promise
   const facts = deserialize(await readFile(path.join(worldFolder, FACTS_FILE))) as WorldFacts;
   const stateFile = path.join(worldFolder, stateFileOf("home"));
   const settings = { chainId: facts.entry.chain_id, args: ["--no-mining", "--load-state", stateFile] };
-  let chain = await startAnvil(settings);
+  // One that the system gives to no connection, since the chain is started again on it.
+  let chain = await startAnvil({ ...settings, port: await freePort() });
   const world = openWorld(
     { ...facts, folder, entry: { ...facts.entry, chain_rpc: chain.url } },
     {

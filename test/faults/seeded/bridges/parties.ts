@@ -4,7 +4,7 @@ import path from "node:path";
 import { JsonRpcProvider } from "ethers";
 import { startAnvil, type Anvil } from "../../../../scripts/stand-ins/anvil.ts";
 import type { Child } from "../../../../scripts/base/child.ts";
-import { choosePorts } from "../../../../scripts/stack/ports.ts";
+import { choosePorts, freePort } from "../../../../scripts/stack/ports.ts";
 import type { AttesterSettingsFile } from "../../../../scripts/stand-ins/venues/attester/settings.ts";
 import { stateFileOf } from "../lane-process.ts";
 import type { Program } from "../program.ts";
@@ -38,11 +38,12 @@ export async function openParties(
     program,
   }: { readonly worldFolder: string; readonly folder: string; readonly program: Program },
 ): Promise<Parties> {
-  const start = (name: ChainName, port?: number): Promise<Anvil> =>
+  // One that the system gives to no connection, since the chain is started again on it.
+  const start = async (name: ChainName, port?: number): Promise<Anvil> =>
     startAnvil({
+      port: port ?? (await freePort()),
       chainId: facts.chains[name].chainId,
       args: ["--no-mining", "--load-state", path.join(worldFolder, stateFileOf(name))],
-      ...(port === undefined ? {} : { port }),
     });
   const anvils: Record<ChainName, Anvil> = {
     home: await start("home"),
