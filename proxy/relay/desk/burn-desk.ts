@@ -50,8 +50,8 @@ interface Held {
   readonly amount: bigint;
 }
 interface HeldBlock extends RecentBlock {
-  /** Newest slot that was looked at before it was asked for. */
-  readonly slot: number;
+  /** Newest slot that was looked at before it was asked for; undefined where the node was away from the book then. */
+  readonly slot: number | undefined;
 }
 interface Written {
   readonly amount: bigint;
@@ -158,21 +158,20 @@ class Desk implements OpenBurnDesk {
 
   /**
    * Slots are never fewer than the blocks in which a transaction can land, so one that is young by them is good. The
-   * chain is asked no more often than that: a burn may wait for its device for weeks.
+   * chain is asked no more often than that: a burn may wait for its device for weeks. A node that is away from the book, since
+   * it often answers wrongly, may still have one: without it a burn that has expired would be given out to be signed again.
    */
-  async #goodBlock(slot: number): Promise<HeldBlock> {
-    const isGood =
-      this.#block !== undefined &&
-      slot >= this.#block.slot &&
-      slot - this.#block.slot < LIFETIME - LEAST_LEFT;
-    return isGood ? this.#block! : (this.#block = { ...(await recentBlock(this.#parts.node)), slot });
+  async #goodBlock(slot: number | undefined): Promise<HeldBlock> {
+    const held = this.#block;
+    if (held !== undefined && (slot === undefined || isYoung(slot, held.slot))) return held;
+    return (this.#block = { ...(await recentBlock(this.#parts.node)), slot });
   }
 
   /** All that waits for a signature, however many they are, with one block. */
   async #pass(): Promise<void> {
     const tip = this.#parts.book.tipOf(CHAIN);
-    if (this.#waiting.size === 0 || tip === undefined) return;
-    const good = await this.#goodBlock(tip.number);
+    if (this.#waiting.size === 0) return;
+    const good = await this.#goodBlock(tip?.number);
     for (const [id, held] of [...this.#waiting]) {
       const before = this.#written.get(id);
       if (before?.amount !== held.amount || before.block !== good) await this.#write(id, held, good);
@@ -190,6 +189,9 @@ class Desk implements OpenBurnDesk {
     }
   }
 }
+
+const isYoung = (slot: number, since: number | undefined): boolean =>
+  since !== undefined && slot >= since && slot - since < LIFETIME - LEAST_LEFT;
 
 export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
   return new Desk(parts);

@@ -35,6 +35,8 @@ describe("relay/desk: burns on the other blockchain", function () {
   /** How often the chain was asked for a recent block. */
   let questions = 0;
   let looks = 0;
+  /** The book could not read the chain at its last pass. */
+  let isAway = false;
 
   before(async () => {
     chain = await startTestAltchain();
@@ -46,7 +48,7 @@ describe("relay/desk: burns on the other blockchain", function () {
 
   beforeEach(async () => {
     device = await altchainKey(`deposit ${String((made += 1))}`);
-    [sign, balance, questions] = [undefined, 0n, 0];
+    [sign, balance, questions, isAway] = [undefined, 0n, 0, false];
     const counted = new Proxy(chain.node, {
       get(node, name) {
         if (name === "getLatestBlockhash") questions += 1;
@@ -69,7 +71,7 @@ describe("relay/desk: burns on the other blockchain", function () {
         },
         tipOf: () => {
           looks += 1;
-          return { number: slot } as never;
+          return isAway ? undefined : ({ number: slot } as never);
         },
         onChange: (listener) => {
           news = listener;
@@ -155,6 +157,18 @@ describe("relay/desk: burns on the other blockchain", function () {
     await chain.develop("slots", { count: 2 });
     await look();
     assert.equal(balance, 0n);
+  });
+
+  it("writes one that has expired again also while the book cannot read the chain, as where many answers are wrong", async () => {
+    await arrive(AMOUNT);
+    const first = await asked();
+    isAway = true;
+    await chain.develop("slots", { count: 200 });
+    const signed = await signBurn(first, expected(), device);
+    assert.equal(await desk.submit({ id: "request" } as never, bytes(signed)), "away");
+    assert.ok(await poll(() => (sign?.transaction !== first ? true : undefined)));
+    const again = await signBurn(await asked(), expected(), device);
+    assert.equal(await desk.submit({ id: "request" } as never, bytes(again)), "sent");
   });
 
   it("asks for a recent block when the one it refusals is old, and not at every look", async () => {
