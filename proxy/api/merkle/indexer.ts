@@ -13,6 +13,7 @@ import { createPassing } from "../../base/chain/passing.ts";
 import { ChainRefused, ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import { mayHaveSaid } from "../../base/chain/bloom.ts";
 import type { Chain, Header, RawLog } from "../../base/chain/provider.ts";
+import { sideBySide } from "../../base/chain/side-by-side.ts";
 import {
   type ChainDataStore,
   type ChainEvent,
@@ -254,25 +255,20 @@ export class Indexer {
   }
 
   /**
-   * Blocks from `next` on, one by one into the store, and asked for side by side: where a question takes half a block's time,
-   * one after the other would never reach the head. False when one does not follow the tip: the next pass goes back first.
+   * Blocks from `next` on, one by one into the store. False when one does not follow the tip: the next pass goes back first.
    */
   async #takeBlocks(next: number, head: Header): Promise<boolean> {
-    const count = Math.min(head.number - next + 1, SIDE_BY_SIDE);
-    const asked = Array.from({ length: count }, async (_, i) => {
-      const header = next + i === head.number ? head : await this.#chain.header(next + i);
+    const asked = sideBySide(head.number - next + 1, SIDE_BY_SIDE, async (place) => {
+      const header = next + place === head.number ? head : await this.#chain.header(next + place);
       if (header === undefined) return undefined;
       // By most headers nothing of the pool is in the block, and a block with nothing of it leaves the pool as it was.
       const held = this.#mayHold(header) ? this.#heldAt(header.hash) : undefined;
       const [logs, state] = await Promise.all([this.#pool.logs({ blockHash: header.hash }), held]);
       return { header, logs, held: state };
     });
-    // Each is waited for in its turn; one that fails behind it is no rejection that nobody hears.
-    for (const one of asked) one.catch(() => undefined);
-    for (const one of asked) {
-      const block = await one;
+    for await (const block of asked) {
       const tip = this.#store.tip();
-      if (block === undefined) return false;
+      if (block === undefined || this.#passing.isStopped()) return false;
       const { header, logs, held } = block;
       if (tip?.number === header.number - 1 && header.parentHash !== tip.hash) return false;
       // A node that lags will know. One that never does must not hold up the index: what it left out is missed at the next leaf.

@@ -6,12 +6,13 @@ import type { Logger } from "../../base/logging.ts";
 import { mayHaveSaid } from "../../base/chain/bloom.ts";
 import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain, Header, LogRange, RawLog } from "../../base/chain/provider.ts";
+import { sideBySide } from "../../base/chain/side-by-side.ts";
 import { MOST_HELD, seenByContracts } from "../../base/chain/seen-by-contracts.ts";
-import { keysOf } from "./events.ts";
+import { keysOf, type Key } from "./events.ts";
 import { Holdings } from "./holdings.ts";
 import type { WatchedContracts } from "./logs-seen.ts";
 import type { Block, Entry, Ledger } from "./ledger.ts";
-import { everythingSaid, saidOf, type LogQuestion } from "./log-questions.ts";
+import { everythingSaid, listed, saidOf, type LogQuestion } from "./log-questions.ts";
 import { createPassing } from "../../base/chain/passing.ts";
 import { createReader } from "./reader.ts";
 import type { Watched, WatchedRequest, Where, Newcomers } from "./watched.ts";
@@ -31,13 +32,26 @@ interface Doubtful {
   readonly times: number;
 }
 
-/** Blocks that were read in a range: what a node left out of that shows in no header that was looked at. */
+/** Blocks that were read for some addresses in a range: what a node left out of that shows in no header that was looked at. */
 interface Stretch {
-  readonly addresses: readonly string[];
+  readonly addresses: ReadonlySet<Key>;
   readonly from: number;
   readonly to: number;
   /** It was asked for so often. */
   readonly times: number;
+}
+
+/** What a block was asked for; without logs while nobody is watched. */
+interface Said {
+  readonly header: Header;
+  readonly isWatching: boolean;
+  readonly logs: readonly RawLog[];
+}
+
+interface Read {
+  readonly entries: readonly Entry[];
+  /** The last block of the range. */
+  readonly last: Header;
 }
 
 /** So near to the tip blocks are asked for by hash: a node that lags behind refuses that, and would leave out of a range what it has not. */
@@ -47,7 +61,9 @@ const CAREFUL_BLOCKS = 64;
 const RANGE_BLOCKS = 2_000;
 /** A chain's clock and ours may differ by so much. */
 const CLOCKS_SECS = 600;
+/** Headers, or blocks, that are asked for at a time. */
 const HEADERS_AT_ONCE = 16;
+const BLOCKS_AT_ONCE = 8;
 /** What a node may have left out is looked for so often: with every block it would be half as many questions more while nothing happens. */
 const AGAIN_EVERY_BLOCKS = 2;
 /** By chance a header may also name a contract that said nothing. */
@@ -67,7 +83,7 @@ export class ChainFollower {
   readonly #mayHaveSpoken: readonly ReturnType<typeof mayHaveSaid>[];
   readonly #holdings: Holdings;
   #doubtful: Doubtful[] = [];
-  readonly #stretches: Stretch[] = [];
+  #stretches: Stretch[] = [];
   #lookedAgainAt = -Infinity;
   /** What contracts see as the block's number; undefined inside: the node does not tell. */
   #seen: { readonly number: number | undefined } | undefined;
@@ -131,11 +147,11 @@ export class ChainFollower {
       if (tip.number >= head.number || this.passing.isStopped()) return;
       const careful = head.number - CAREFUL_BLOCKS;
       if (tip.number + 1 < careful) {
-        const addresses = [...this.#watched.addresses(this.#chain.where)];
-        await this.#inRanges(addresses, tip.number + 1, careful, (entries, last) =>
+        const addresses = new Set(this.#watched.addresses(this.#chain.where));
+        await this.#inRanges(addresses, tip.number + 1, careful, ({ entries, last }) =>
           this.ledger.append([last], entries),
         );
-      } else if (!(await this.#takeNext(tip.hash, tip.number + 1, head))) return;
+      } else if (!(await this.#takeBlocks(tip.number + 1, head))) return;
     }
   }
 
@@ -152,17 +168,32 @@ export class ChainFollower {
     return (await this.#chain.chain.header(block.number))?.hash === block.hash;
   }
 
-  /** False when the block does not follow the tip: the next pass goes back first. */
-  async #takeNext(tipHash: string, number: number, head: Header): Promise<boolean> {
-    const header = number === head.number ? head : await this.#chain.chain.header(number);
-    if (header?.parentHash !== tipHash) return false;
-    await this.#take(header);
+  /** False when one does not follow the tip: the next pass goes back first. */
+  async #takeBlocks(next: number, head: Header): Promise<boolean> {
+    const asked = sideBySide(head.number - next + 1, BLOCKS_AT_ONCE, async (place) => {
+      const isHead = next + place === head.number;
+      const header = isHead ? head : await this.#chain.chain.header(next + place);
+      return header && (await this.#saidIn(header));
+    });
+    for await (const said of asked) {
+      if (said === undefined || this.passing.isStopped()) return false;
+      if (said.header.parentHash !== this.ledger.tip()?.hash) return false;
+      this.#append(said);
+    }
     return true;
   }
 
   async #take(header: Header): Promise<void> {
+    this.#append(await this.#saidIn(header));
+  }
+
+  async #saidIn(header: Header): Promise<Said> {
     const isWatching = this.#watched.size > 0;
     const logs = isWatching ? await this.#ask(this.#ofBlocks, { blockHash: header.hash }) : [];
+    return { header, isWatching, logs };
+  }
+
+  #append({ header, isWatching, logs }: Said): void {
     this.ledger.append([header], this.#entriesOf(logs, new Map([[header.number, header]])));
     if (isWatching && logs.length === 0 && this.#mayHaveSpoken.some((may) => may(header)))
       this.#doubtful.push({ block: header, times: 1 });
@@ -175,25 +206,8 @@ export class ChainFollower {
       tip.number >= this.#lookedAgainAt && tip.number < this.#lookedAgainAt + AGAIN_EVERY_BLOCKS;
     if (isEarly || this.#watched.size === 0) return;
     this.#lookedAgainAt = tip.number;
-    const left: Doubtful[] = [];
-    for (const { block, times } of this.#doubtful) {
-      if (this.ledger.blockAt(block.number)?.hash !== block.hash) continue;
-      if (await this.#readAgain(block))
-        this.#log.warn({ block: block.number }, "the node had left out what was said in a block");
-      else if (times + 1 < MOST_TIMES_ASKED) left.push({ block, times: times + 1 });
-    }
-    this.#doubtful = left;
-    for (const one of this.#stretches.splice(0, STRETCHES_AT_ONCE)) {
-      const { addresses, from, times } = one;
-      const to = Math.min(one.to, tip.number);
-      if (from > to) continue;
-      // Before it is asked for: a range that its node refuses is not asked for without end.
-      if (times + 1 < STRETCH_TIMES) this.#stretches.push({ ...one, times: times + 1 });
-      await this.#readRange(addresses, from, to, (entries, last) => {
-        // Of another branch by now: the next pass leaves ours, and reads what takes its place.
-        if ((this.ledger.blockAt(to)?.hash ?? last.hash) === last.hash) this.ledger.insert(entries);
-      });
-    }
+    await this.#askDoubtful();
+    await this.#askStretches(tip.number);
     const { tokens } = this.#chain.contracts;
     const seen = await this.#holdings.ask(Math.floor(MOST_HELD / tokens.length), (keys) => {
       const accounts = keys.flatMap((account) => tokens.map((token) => ({ account, token })));
@@ -203,27 +217,88 @@ export class ChainFollower {
     if (seen !== undefined) this.#holdings.compare(seen.held, tip.number);
   }
 
-  /** False when nothing was said in it. */
-  async #readAgain(block: Block): Promise<boolean> {
-    const logs = await this.#ask(this.#ofBlocks, { blockHash: block.hash as Header["hash"] });
-    this.ledger.insert(this.#entriesOf(logs, new Map([[block.number, block]])));
-    return logs.length > 0;
+  async #askDoubtful(): Promise<void> {
+    const doubtful = this.#doubtful.filter(
+      ({ block }) => this.ledger.blockAt(block.number)?.hash === block.hash,
+    );
+    const counts = await this.#readAgain(doubtful.map(({ block }) => block));
+    const found = doubtful.flatMap(({ block }, i) => (counts[i]! > 0 ? [block.number] : []));
+    if (found.length > 0)
+      this.#log.warn({ blocks: found }, "the node had left out what was said in these blocks");
+    this.#doubtful = doubtful.flatMap(({ block, times }, i) =>
+      counts[i] === 0 && times + 1 < MOST_TIMES_ASKED ? [{ block, times: times + 1 }] : [],
+    );
+  }
+
+  /** How many logs each has. */
+  async #readAgain(blocks: readonly Block[]): Promise<number[]> {
+    const asked = sideBySide(blocks.length, BLOCKS_AT_ONCE, (place) =>
+      this.#ask(this.#ofBlocks, { blockHash: blocks[place]!.hash as Header["hash"] }),
+    );
+    const counts: number[] = [];
+    for await (const logs of asked) {
+      const block = blocks[counts.length]!;
+      this.ledger.insert(this.#entriesOf(logs, new Map([[block.number, block]])));
+      counts.push(logs.length);
+    }
+    return counts;
+  }
+
+  async #askStretches(tip: number): Promise<void> {
+    const pieces: Stretch[] = [];
+    for (const one of this.#stretches.splice(0, STRETCHES_AT_ONCE)) {
+      const to = Math.min(one.to, one.from + this.#rangeBlocks - 1);
+      pieces.push({ ...one, to });
+      // Before it is asked for: a range that its node refuses is not asked for without end.
+      if (one.times + 1 < STRETCH_TIMES) this.#remember({ ...one, to, times: one.times + 1 });
+      if (to < one.to) this.#remember({ ...one, from: to + 1 });
+    }
+    // What is above the tip was reorganised out, and is read when blocks of another branch take its place.
+    const known = pieces.filter(({ from }) => from <= tip);
+    const asked = sideBySide(known.length, known.length, (place) => {
+      const { addresses, from, to } = known[place]!;
+      return this.#readRange(addresses, from, Math.min(to, tip));
+    });
+    for await (const { entries, last } of asked) {
+      // Of another branch by now: the next pass leaves ours, and reads what takes its place.
+      if ((this.ledger.blockAt(last.number)?.hash ?? last.hash) === last.hash) this.ledger.insert(entries);
+    }
+  }
+
+  /**
+   * Those that overlap or touch become one: with new addresses in every block, as a developer can make them, the list must
+   * not grow.
+   */
+  #remember(added: Stretch): void {
+    const isNear = (one: Stretch): boolean =>
+      one.times === added.times && one.from <= added.to + 1 && added.from <= one.to + 1;
+    const near = [added, ...this.#stretches.filter(isNear)];
+    this.#stretches = this.#stretches.filter((one) => !isNear(one));
+    this.#stretches.push({
+      addresses: listed(near.map(({ addresses }) => addresses)),
+      from: Math.min(...near.map(({ from }) => from)),
+      to: Math.max(...near.map(({ to }) => to)),
+      times: added.times,
+    });
   }
 
   /** Of addresses that are new here: what blocks say of them which were taken without knowing them. */
   async #lookBack(fresh: readonly WatchedRequest[]): Promise<void> {
     const addresses = fresh.flatMap(({ keys }) => keys.filter((one) => one.where === this.#chain.where));
-    const keys = [...new Set(addresses.map(({ key }) => key))];
+    const keys = new Set(addresses.map(({ key }) => key));
     const tip = this.ledger.tip()!.number;
     const since = await this.#firstBlockOf(fresh, tip);
     const near = Math.max(since, tip - NEAR_BLOCKS + 1);
-    await this.#inRanges(keys, since, near - 1, (entries) => this.ledger.insert(entries));
-    for (let number = near; number <= tip; number++) {
-      const block = this.ledger.blockAt(number) ?? (await this.#chain.chain.header(number));
-      if (block === undefined) throw new ChainUnreachable("the node lost a block");
-      await this.#readAgain(block);
-    }
-    this.#stretches.push({ addresses: keys, from: near, to: tip, times: 1 });
+    await this.#inRanges(keys, since, near - 1, ({ entries }) => this.ledger.insert(entries));
+    const blocks: Block[] = [];
+    const asked = sideBySide(
+      tip - near + 1,
+      BLOCKS_AT_ONCE,
+      async (place) => this.ledger.blockAt(near + place) ?? (await this.#header(near + place)),
+    );
+    for await (const block of asked) blocks.push(block);
+    await this.#readAgain(blocks);
+    this.#remember({ addresses: keys, from: near, to: tip, times: 1 });
   }
 
   async #firstBlockOf(fresh: readonly WatchedRequest[], tip: number): Promise<number> {
@@ -242,8 +317,7 @@ export class ChainFollower {
     let [low, high] = [0, tip];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const header = await this.#chain.chain.header(middle);
-      if (header === undefined) throw new ChainUnreachable("the node lost a block");
+      const header = await this.#header(middle);
       if (header.timestamp <= timestamp) low = middle;
       else high = middle - 1;
     }
@@ -252,16 +326,16 @@ export class ChainFollower {
 
   /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
   async #inRanges(
-    addresses: readonly string[],
+    addresses: ReadonlySet<Key>,
     from: number,
     to: number,
-    use: (entries: readonly Entry[], last: Header) => void,
+    use: (read: Read) => void,
   ): Promise<void> {
     for (let next = from; next <= to && !this.passing.isStopped();) {
       const last = Math.min(next + this.#rangeBlocks - 1, to);
       try {
-        await this.#readRange(addresses, next, last, use);
-        this.#stretches.push({ addresses, from: next, to: last, times: 1 });
+        use(await this.#readRange(addresses, next, last));
+        this.#remember({ addresses, from: next, to: last, times: 1 });
         this.#rangeBlocks = Math.min(this.#rangeBlocks * 2, RANGE_BLOCKS);
         next = last + 1;
       } catch (error) {
@@ -272,30 +346,24 @@ export class ChainFollower {
     }
   }
 
-  async #readRange(
-    addresses: readonly string[],
-    fromBlock: number,
-    toBlock: number,
-    use: (entries: readonly Entry[], last: Header) => void,
-  ): Promise<void> {
-    const last = await this.#chain.chain.header(toBlock);
-    if (last === undefined) throw new ChainUnreachable("the node lost a block");
+  async #readRange(addresses: ReadonlySet<Key>, fromBlock: number, toBlock: number): Promise<Read> {
+    const last = await this.#header(toBlock);
     const logs = await this.#ask(saidOf(this.#chain.contracts, addresses), { fromBlock, toBlock });
     const headers = new Map([[toBlock, last]]);
     const numbers = new Set(this.#entriesOf(logs, undefined).map(({ block }) => block.number));
     numbers.delete(toBlock);
     const missing = [...numbers];
-    while (missing.length > 0) {
-      for (const header of await Promise.all(
-        missing.splice(0, HEADERS_AT_ONCE).map((number) => this.#chain.chain.header(number)),
-      )) {
-        if (header === undefined) throw new ChainUnreachable("the node lost a block");
-        headers.set(header.number, header);
-      }
-    }
+    const asked = sideBySide(missing.length, HEADERS_AT_ONCE, (place) => this.#header(missing[place]!));
+    for await (const header of asked) headers.set(header.number, header);
     // Nothing may have moved while the range was read in several answers.
     if (!(await this.#isCanonical(last))) throw new ChainUnreachable("the chain moved while it was read");
-    use(this.#entriesOf(logs, headers), last);
+    return { entries: this.#entriesOf(logs, headers), last };
+  }
+
+  async #header(number: number): Promise<Header> {
+    const header = await this.#chain.chain.header(number);
+    if (header === undefined) throw new ChainUnreachable("the node lost a block");
+    return header;
   }
 
   async #ask(questions: readonly LogQuestion[], range: LogRange): Promise<RawLog[]> {

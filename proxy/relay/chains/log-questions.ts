@@ -22,8 +22,15 @@ export function everythingSaid(contracts: WatchedContracts): readonly LogQuestio
   return [question(all, [[TRANSFER, ...OF_VAULTS, ...OF_MESSAGES]])];
 }
 
-export function saidOf(contracts: WatchedContracts, addresses: readonly Key[]): readonly LogQuestion[] {
-  if (addresses.length > LISTED) return everythingSaid(contracts);
+/** Addresses of all these sets; no more than it takes to ask for everything. */
+export function listed(sets: readonly ReadonlySet<Key>[]): ReadonlySet<Key> {
+  const all = new Set(sets.flatMap((set) => [...set]));
+  return new Set([...all].slice(0, LISTED + 1));
+}
+
+export function saidOf(contracts: WatchedContracts, keys: ReadonlySet<Key>): readonly LogQuestion[] {
+  if (keys.size > LISTED) return everythingSaid(contracts);
+  const addresses = [...keys];
   const ofMessages = messageContracts(contracts);
   return [
     ...(addresses.length === 0

@@ -29,7 +29,10 @@ class Branches {
   blocks: Made[] = [];
   /** Calls that are answered before the next is not. */
   failsAfter = Infinity;
+  /** No question for logs is answered before so many are asked. */
+  answersAfter = 0;
   #made = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor() {
     this.grow([]);
@@ -57,10 +60,12 @@ class Branches {
       isConfiguredChain: () => answer(true),
       call: () => Promise.reject(new ChainRefused(-32_000, "no", "0x")),
       header: (at) => answer((at === "latest" ? this.blocks.at(-1) : this.blocks[at as number])?.header),
-      logs: (_address, range) => {
+      logs: async (_address, range) => {
+        if (--this.answersAfter > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+        else for (const resolve of this.#waiting.splice(0)) resolve();
         if ("blockHash" in range) {
           const found = this.blocks.find(({ header }) => header.hash === range.blockHash);
-          if (found === undefined) return Promise.reject(new ChainRefused(-32_000, "unknown block", "0x"));
+          if (found === undefined) throw new ChainRefused(-32_000, "unknown block", "0x");
           return answer([...found.logs]);
         }
         return answer(this.blocks.slice(range.fromBlock, range.toBlock + 1).flatMap(({ logs }) => logs));
@@ -189,6 +194,18 @@ describe("relay over any branches", function () {
     branches.drop(10_000);
     branches.grow([{ who: 0, what: "deposit" }]);
     for (let i = 0; i < 20; i++) branches.grow([]);
+    await book.sync();
+    assert.equal(book.factsOf(record.id)!.home.arrivals.length, 1);
+  });
+
+  it("asks for blocks near the head side by side: it keeps up where a question takes half a block's time", async () => {
+    const branches = new Branches();
+    const book = bookOf(branches);
+    const [record] = RECORDS as [BridgeRecord];
+    book.watch(record);
+    await book.sync();
+    for (let i = 0; i < 20; i++) branches.grow(i === 15 ? [{ who: 0, what: "deposit" }] : []);
+    branches.answersAfter = 8;
     await book.sync();
     assert.equal(book.factsOf(record.id)!.home.arrivals.length, 1);
   });

@@ -401,6 +401,37 @@ describe("relay on real chains", function () {
     assert.equal(ten, 25);
     assert.equal(await calls(10_000), ten);
   });
+
+  it("asks for no more with new addresses in every block, however long that goes on", async () => {
+    const book = on.book();
+    const { record } = await on.madeIn();
+    let made = 0;
+    const asked = async (blocks: number): Promise<number> => {
+      const before = on.counts["home"]!;
+      for (let i = 0; i < blocks; i++) {
+        const since = Math.max(0, (await on.heads()).home - 20);
+        book.watch({ ...another(record, made++), since: { home: since, second: 0 } });
+        await mine();
+        await book.sync();
+      }
+      return on.counts["home"]! - before;
+    };
+    await asked(10);
+    const early = await asked(10);
+    await asked(60);
+    assert.ok((await asked(10)) <= early);
+    // And soon of nothing any more.
+    for (let i = 0; i < 9; i++) {
+      await mine();
+      await book.sync();
+    }
+    const before = on.counts["home"]!;
+    for (let i = 0; i < 10; i++) {
+      await mine();
+      await book.sync();
+    }
+    assert.ok(on.counts["home"]! - before <= 25);
+  });
 });
 
 const FAST = { nonce: 7n, finality: 1_000, expirationBlock: 20n };
