@@ -2,6 +2,7 @@
  * What planning may look at, put together from the book and the venues' kept answers. Asking it never waits: what is not
  * known yet is asked for, and planning is done again when it is there.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
@@ -62,6 +63,7 @@ export interface SnapshotParts {
 
 const FRESH_MS = 60_000;
 const RETRY_MS = 15_000;
+const DENIED_AGAIN_MS = 3_000;
 /** Of a basis point, as tables have parts of one. */
 const PARTS = 1_000_000;
 
@@ -85,7 +87,12 @@ export function createSnapshot(parts: SnapshotParts): Snapshot {
   };
   const accounts = new KeptAnswers<boolean>({
     ...often,
-    ask: async (account) => desk().hasAccount(account as Address),
+    // One wrong "no", as of a replica that lags, would send a person's money back: it counts when it is said again.
+    ask: async (account) => {
+      if (await desk().hasAccount(account as Address)) return true;
+      await sleep(DENIED_AGAIN_MS, undefined, { ref: false });
+      return desk().hasAccount(account as Address);
+    },
     onFault: (error) => onFault("exchange", error),
   });
   const opening = new KeptAnswers<boolean>({

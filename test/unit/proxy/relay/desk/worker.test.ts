@@ -162,6 +162,17 @@ describe("relay/desk: the worker on real chains", () => {
     assert.deepEqual(stage.sent, []);
   });
 
+  it("pays an account that the exchange denied once, as a replica does that lags", async () => {
+    let asked = 0;
+    await start({
+      exchange: { hasAccount: () => Promise.resolve(++asked > 1), isOpen: () => Promise.resolve(true) },
+    });
+    const account = `0x${"67".repeat(20)}` as never;
+    await stage.pay(stage.outRequest(person(), account, account).address, 3_000_000n);
+    await mined("the money to leave", async () => stage.sent.length > 0);
+    assert.deepEqual(stage.sent, ["flush"]);
+  });
+
   it("returns a withdrawal to an unknown account into its note after the time-out, and not before", async () => {
     await start({
       exchange: { hasAccount: () => Promise.resolve(false), isOpen: () => Promise.resolve(true) },
