@@ -7,7 +7,7 @@ import { checkMoney } from "./checker/money.ts";
 import type { Say, Violation } from "./checker/reading.ts";
 import { checkAnswers, checkGiven } from "./checker/requests.ts";
 import { checkMints, checkNotes, checkTotals } from "./checker/totals.ts";
-import { checkStatus, checkStream } from "./checker/words.ts";
+import { checkStatus, checkStream, type Said } from "./checker/words.ts";
 import type { Asked, Observations } from "./observations.ts";
 
 export type { Violation } from "./checker/reading.ts";
@@ -46,6 +46,13 @@ export function unsettled(
   };
   for (const one of asked) checkMoney(one, { chains }, say);
   checkExchange({ asked, chains, exchange }, say);
+  return found;
+}
+
+/** What the service does not say yet, though it is so. */
+export function unsaid(asked: readonly Asked[], seen: Said): string[] {
+  const found: string[] = [];
+  for (const one of asked) checkStatus(one, seen, (_code, text) => found.push(text));
   return found;
 }
 

@@ -59,7 +59,10 @@ export async function readBefore(stage: Stage): Promise<Before> {
 const poolOf = ({ parties, facts }: Stage): Promise<bigint> =>
   balanceOf(parties.chains.home, facts.chains.home, facts.entry.pool);
 
-async function totalsOf(stage: Stage, asked: readonly Asked[]): Promise<Record<PlaceName, ChainTotals>> {
+export async function totalsOf(
+  stage: Stage,
+  asked: readonly Asked[],
+): Promise<Record<PlaceName, ChainTotals>> {
   const { parties, facts } = stage;
   const sources = (on: "other" | "alt"): string[] =>
     asked.flatMap((one) => (one.direction === "in" && one.source.on === on ? [one.source.address] : []));

@@ -16,7 +16,10 @@ export function checkExchange(seen: Seen, say: Say): void {
 }
 
 /** What is entered on the ledger of what these messages brought. */
-export function enteredOf({ chains, exchange }: Seen, nonces: ReadonlySet<string>): readonly Named[] {
+export function enteredOf(
+  { chains, exchange }: Pick<Seen, "chains" | "exchange">,
+  nonces: ReadonlySet<string>,
+): readonly Named[] {
   const entered = new Set(exchange === undefined ? [] : newOf(exchange, "deposits").map(keyOf));
   return chains.exchange.named.filter((one) => nonces.has(one.nonce) && entered.has(keyOf(one)));
 }

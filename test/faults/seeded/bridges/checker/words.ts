@@ -15,8 +15,11 @@ import {
   type Say,
 } from "./reading.ts";
 
+/** What of the chains and the exchange a status is compared with. */
+export type Said = Pick<Observations, "chains" | "after" | "exchange">;
+
 /** The service says what the chains say. */
-export function checkStatus(asked: Asked, seen: Observations, say: Say): void {
+export function checkStatus(asked: Asked, seen: Said, say: Say): void {
   const { name, status } = asked;
   if (status === undefined) return;
   const should = asked.direction === "in" ? sumsOfIn(asked, seen) : sumsOfOut(asked, seen);
@@ -59,7 +62,7 @@ function statesOf(
   ];
 }
 
-function sumsOfIn({ home, source }: AskedIn, { chains, after }: Observations): Sums {
+function sumsOfIn({ home, source }: AskedIn, { chains, after }: Said): Sums {
   const far = chains[source.on];
   const own = new Set(actedAt(far, source.address, "Forwarded").map(({ tx }) => tx));
   const sent = new Set(
@@ -79,7 +82,7 @@ function sumsOfIn({ home, source }: AskedIn, { chains, after }: Observations): S
   };
 }
 
-function sumsOfOut({ home, recipient, on, account }: AskedOut, seen: Observations): Sums {
+function sumsOfOut({ home, recipient, on, account }: AskedOut, seen: Said): Sums {
   const { chains, after } = seen;
   const own = new Set(actedAt(chains.home, home.address, "Flushed").map(({ tx }) => tx));
   const sent = new Set(
