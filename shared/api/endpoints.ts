@@ -71,7 +71,7 @@ export interface Endpoint {
   readonly packedType?: "application/octet-stream";
   /** What the bytes are. */
   readonly packedText?: string;
-  /** The answer has an ETag, and If-None-Match is honoured with 304. */
+  /** The answer has an ETag, and and its conditions are honoured: If-None-Match with 304, If-Match with 412. */
   readonly hasEtag?: true;
   /** Switched by the instance's configuration; off, every request is refused with this code. */
   readonly offCode?: "SWAPS_DISABLED" | "FEATURE_DISABLED";

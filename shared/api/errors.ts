@@ -26,6 +26,7 @@ export const ERRORS = {
   BRIDGE_UNKNOWN: final(404, "No bridge request of yours has this id or address"),
   METHOD_NOT_ALLOWED: final(405, "The path exists, but not with this method"),
   NOT_ACCEPTABLE: final(406, "None of the accepted media types can be produced"),
+  PRECONDITION_FAILED: final(412, "If-Match names another answer than there is now"),
   BODY_TOO_LARGE: final(413, "The body is larger than allowed"),
   UNSUPPORTED_MEDIA_TYPE: final(415, "The body must be application/json"),
   NULLIFIER_SPENT: final(409, "A note of this transaction is already spent"),

@@ -226,7 +226,12 @@ function requestHeaders(endpoint: Endpoint): Parameter[] {
     ...("202" in endpoint.responses
       ? [optional("Prefer", "`wait=N`, N ≤ 30: 200 when executed within N seconds, else 202 (RFC 7240)")]
       : []),
-    ...(endpoint.hasEtag === true ? [optional("If-None-Match", "ETag of what the caller has")] : []),
+    ...(endpoint.hasEtag === true
+      ? [
+          optional("If-None-Match", "ETag of what the caller has"),
+          optional("If-Match", "Refused when the answer has another ETag"),
+        ]
+      : []),
     ...(isStream(endpoint)
       ? [optional("Last-Event-ID", "Resume after this event; wins over `from`", { pattern: EVENT_ID.source })]
       : []),

@@ -1,9 +1,9 @@
 /** GET /history and /history/chunks: parse, ask, answer. */
 import { historyChunksQuery, type History } from "../../../shared/api/data.ts";
 import { ApiError } from "../../base/http/errors.ts";
-import { etagOver, namesEtag } from "../../base/http/etag.ts";
+import { etagOver, isKnown } from "../../base/http/etag.ts";
 import { parse } from "../../base/http/parse.ts";
-import type { Handler, Handlers } from "../../base/http/routes.ts";
+import type { Handlers } from "../../base/http/routes.ts";
 import type { HistoryChunks, HistoryList } from "./history.ts";
 import { idOf } from "./position.ts";
 
@@ -44,14 +44,6 @@ export function historyRoutes(
       ctx.body = body;
     },
   };
-}
-
-/** Whether the caller has the answer already; its status is set. */
-function isKnown(ctx: Parameters<Handler>[0], etag: string): boolean {
-  ctx.set("ETag", etag);
-  const known = namesEtag(ctx.get("If-None-Match"), etag);
-  ctx.status = known ? 304 : 200;
-  return known;
 }
 
 function shown({ outputsPerChunk, entries, voids }: HistoryList): History {

@@ -7,7 +7,7 @@ import {
 } from "../../../shared/api/data.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { ApiError } from "../../base/http/errors.ts";
-import { etagOver, namesEtag } from "../../base/http/etag.ts";
+import { etagOver, isKnown } from "../../base/http/etag.ts";
 import { parse } from "../../base/http/parse.ts";
 import type { Handler, Handlers } from "../../base/http/routes.ts";
 import type { Merkle, RootView, TreePage } from "./merkle.service.ts";
@@ -63,10 +63,7 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
 
 /** Without its body where the caller has it already. */
 function answer(ctx: Parameters<Handler>[0], type: string, body: string | Buffer, etag: string): void {
-  ctx.res.setHeader("ETag", etag);
-  const isKnown = namesEtag(ctx.get("If-None-Match"), etag);
-  ctx.status = isKnown ? 304 : 200;
-  if (isKnown) return;
+  if (isKnown(ctx, etag)) return;
   // By its whole name: Koa would look that up for each answer.
   ctx.res.setHeader("Content-Type", type === JSON_TYPE ? `${type}; charset=utf-8` : type);
   ctx.body = body;

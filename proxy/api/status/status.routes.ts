@@ -1,7 +1,7 @@
 /** GET /health, /info, /whoami and /openapi.json. */
 import { infoQuery } from "../../../shared/api/service.ts";
 import { fromHex } from "../../../shared/protocol/host/text.ts";
-import { etagOver, namesEtag } from "../../base/http/etag.ts";
+import { etagOver, isKnown } from "../../base/http/etag.ts";
 import { isServing } from "../../base/http/operations.ts";
 import { invalidField, parse } from "../../base/http/parse.ts";
 import type { Handlers } from "../../base/http/routes.ts";
@@ -35,12 +35,8 @@ export function statusRoutes(
         const bytes = Buffer.from(JSON.stringify(openApiDocument()));
         document = { bytes, etag: etagOver(bytes) };
       }
-      ctx.status = 200;
-      ctx.set({ ETag: document.etag, "Cache-Control": "no-cache" });
-      if (namesEtag(ctx.get("If-None-Match"), document.etag)) {
-        ctx.status = 304;
-        return;
-      }
+      ctx.set("Cache-Control", "no-cache");
+      if (isKnown(ctx, document.etag)) return;
       ctx.type = "application/json";
       ctx.body = document.bytes;
     },

@@ -1,4 +1,5 @@
 /** Gzip for JSON of some size. Answers that hold a credential are left alone: their length would tell about it (BREACH). */
+import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Middleware, ParameterizedContext } from "koa";
@@ -16,11 +17,8 @@ const kept = new WeakMap<Buffer, Promise<Buffer>>();
 export function compression(): Middleware {
   return async (ctx, next) => {
     // Routes compare with the tag that they gave, so ours is taken off first.
-    const condition = ctx.get("If-None-Match");
-    const isCompressed = condition.includes(`${SUFFIX}"`);
-    if (isCompressed) {
-      ctx.req.headers["if-none-match"] = condition.replaceAll(`${SUFFIX}"`, '"');
-    }
+    const isCompressed = takeSuffix(ctx.req.headers, "if-none-match");
+    takeSuffix(ctx.req.headers, "if-match");
     await next();
     if (ctx.status === 304) {
       if (isCompressed) tag(ctx);
@@ -35,6 +33,14 @@ export function compression(): Middleware {
     ctx.set("Content-Encoding", "gzip");
     tag(ctx);
   };
+}
+
+/** False when no tag of that condition has it. */
+function takeSuffix(headers: IncomingHttpHeaders, name: "if-match" | "if-none-match"): boolean {
+  const condition = headers[name];
+  if (condition?.includes(`${SUFFIX}"`) !== true) return false;
+  headers[name] = condition.replaceAll(`${SUFFIX}"`, '"');
+  return true;
 }
 
 function tag(ctx: ParameterizedContext): void {

@@ -12,8 +12,8 @@ const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy, Location, ETag, X-Req
  * browser the whole request.
  */
 const ALLOWED = [
-  ...["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "API-Version", "If-None-Match"],
-  ...["Last-Event-ID", "X-Request-Id", "Cache-Control", "Pragma"],
+  ...["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "API-Version"],
+  ...["If-Match", "If-None-Match", "Last-Event-ID", "X-Request-Id", "Cache-Control", "Pragma"],
 ].join(", ");
 
 export function cors(registeredOrigins: () => Promise<ReadonlySet<string>>): Middleware {

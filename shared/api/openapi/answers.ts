@@ -158,6 +158,7 @@ function problemsOf(endpoint: Endpoint): Record<string, Answer> {
     ...(endpoint.body === undefined ? [] : WITH_BODY),
     ...endpoint.codes,
     ...(endpoint.offCode === undefined ? [] : [endpoint.offCode]),
+    ...(endpoint.hasEtag === true ? ["PRECONDITION_FAILED" as const] : []),
   ]);
   const withStatus = (status: number): ErrorCode[] =>
     [...codes].filter((code) => ERRORS[code].status === status);

@@ -21,6 +21,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   BRIDGE_UNKNOWN: "Ask with the credential that made the request, by its id or any of its addresses",
   METHOD_NOT_ALLOWED: "Use a method that `Allow` names",
   NOT_ACCEPTABLE: "Accept `application/json`, or the other type that the operation has",
+  PRECONDITION_FAILED: "Ask again without `If-Match`",
   BODY_TOO_LARGE: "Send no more than `limits.body_bytes` of GET /info",
   UNSUPPORTED_MEDIA_TYPE: "Send `Content-Type: application/json`",
   NULLIFIER_SPENT:

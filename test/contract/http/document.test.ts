@@ -52,6 +52,7 @@ describe("the OpenAPI document", () => {
       assert.equal(names.includes("Idempotency-Key"), endpoint.codes.includes("IDEMPOTENCY_MISMATCH"));
       assert.equal(names.includes("Prefer"), 202 in endpoint.responses);
       assert.equal(names.includes("If-None-Match"), endpoint.hasEtag === true);
+      assert.equal(names.includes("If-Match"), endpoint.hasEtag === true);
       assert.ok(!names.includes("session"), "that one is a credential");
     }
     const stream = namesOf(operationOf(ENDPOINTS.events));

@@ -13,7 +13,15 @@ const SAFE: ReadonlySet<string> = new Set(["accept", "accept-language", "content
 /** What fetch-event-source and EventSource polyfills add to a stream, and what HTTP.md lets any client send. */
 const OTHERS = [
   ...["Accept", "Cache-Control", "Pragma", "Last-Event-ID"],
-  ...["Authorization", "Content-Type", "Idempotency-Key", "API-Version", "Prefer", "If-None-Match"],
+  ...[
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "API-Version",
+    "Prefer",
+    "If-None-Match",
+    "If-Match",
+  ],
   "X-Request-Id",
 ];
 

@@ -178,6 +178,15 @@ describe("service endpoints", () => {
     const again = await ask({ "If-None-Match": `"other", ${etag}` });
     assert.deepEqual([again.status, again.body, again.headers.get("etag")], [304, "", etag]);
     assert.equal((await ask({ "If-None-Match": '"other"' })).status, 200);
+    assert.equal((await ask({ "If-Match": `"other", ${etag}` })).status, 200);
+    assert.equal((await ask({ "If-Match": "*" })).status, 200);
+    for (const stale of ['"other"', `W/${etag}`]) {
+      const refused = await ask({ "If-Match": stale });
+      assert.deepEqual(
+        [refused.status, Object(refused.body).code, refused.headers.get("etag")],
+        [412, "PRECONDITION_FAILED", null],
+      );
+    }
     const head = await edge.call("HEAD", "/openapi.json");
     assert.deepEqual([head.status, head.body], [200, ""]);
   });

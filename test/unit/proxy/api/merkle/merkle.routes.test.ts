@@ -92,6 +92,8 @@ describe("merkle/merkle.routes", () => {
     const etag = (await get("/merkle/root")).headers.get("etag")!;
     assert.equal((await get("/merkle/root", { "If-None-Match": etag })).status, 304);
     assert.equal((await get("/merkle/root", { "If-None-Match": '"other"' })).status, 200);
+    assert.equal((await get("/merkle/root", { "If-Match": etag })).status, 200);
+    assert.equal((await get("/merkle/root", { "If-Match": '"other"' })).status, 412);
   });
 
   it("refuses other media types, unknown parameters and numbers that are none", async () => {
