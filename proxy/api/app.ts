@@ -93,7 +93,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   const proofs = badProofs(limits);
   const body = jsonBody();
   const swaps = refuseSwaps(config);
-  const once = idempotency(parts.idempotency, now, (error) =>
+  const once = idempotency(parts.idempotency, limits, now, (error) =>
     logger.error({ err: error }, "idempotency record not kept"),
   );
   const steps: Readonly<Record<Step, (endpoint: Endpoint) => Koa.Middleware<RequestState>>> = {

@@ -12,12 +12,14 @@ import { PROBLEM_TYPE } from "../../base/http/problems.ts";
 import { ApiError } from "../../base/http/errors.ts";
 import { headerValues } from "../../base/http/header-values.ts";
 import type { RequestState } from "../../base/http/state.ts";
+import type { Limits } from "../../base/limits/limits.ts";
 import type { IdempotencyStore, StoredAnswer } from "../../base/store/idempotency.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 export function idempotency(
   store: IdempotencyStore,
+  limits: Pick<Limits, "keepAnswer">,
   now: () => number,
   onFault: (error: unknown) => void,
 ): Middleware<RequestState> {
@@ -59,6 +61,8 @@ export function idempotency(
 
     async function run(token: string): Promise<void> {
       try {
+        // Not before the claim: who asks for an answer that is kept already must always get it.
+        await limits.keepAnswer(ctx.state.principal, ctx.state.limitOverrides);
         await next();
       } catch (error) {
         await keep(token, isForGood(error) ? refusalOf(error, ctx.state.requestId) : undefined);

@@ -53,6 +53,8 @@ const KEPT_TOGETHER = 100;
  */
 const USERS_WITH_STREAMS = 1_000;
 const USERS_WITH_BAD_PROOFS = 50;
+/** In shares of what a developer's keys may ask in a day: some 100 MB of store by default. */
+const DAYS_OF_KEPT_ANSWERS = 10;
 
 export class Limits {
   readonly #defaults: LimitDefaults;
@@ -188,6 +190,20 @@ export class Limits {
         else this.#proving.set(key, left);
       },
     };
+  }
+
+  /**
+   * A request whose answer will be kept for a day. A key's own day bounds that; a developer's users have a share together.
+   * Throws RATE_LIMITED.
+   */
+  async keepAnswer(principal: Principal, overrides: LimitOverrides): Promise<void> {
+    if (principal.kind !== "session") return;
+    const rule = {
+      ...{ policy: "kept-answers-users", key: principal.developerId, windowMs: DAY_MS },
+      quota: DAYS_OF_KEPT_ANSWERS * (overrides.keyPerDay ?? this.#defaults.keyPerDay),
+    };
+    const { isAdmitted, states } = await this.#windows.take([rule]);
+    if (!isAdmitted) throw refusalOf(standingsOf([rule], states)[0]!);
   }
 
   close(): void {

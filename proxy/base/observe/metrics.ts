@@ -30,6 +30,7 @@ const POLICIES = [
   "exchange-address",
   "provider-keys",
   "failed-credentials",
+  "kept-answers-users",
   "bad-proofs",
   "bad-proofs-users",
   "streams-user",

@@ -57,6 +57,26 @@ describe("Idempotency-Key", () => {
     assert.equal((await text('{"a":1,"b":{"c":[{"d":3,"e":4},2]}}')).body.code, "IDEMPOTENCY_MISMATCH");
   });
 
+  it("keeps so many answers of all of a developer's users in a day, and gives those that it has also afterwards", async () => {
+    const { key } = await edge.newDeveloper({ name: "Small", limits: { keyPerDay: 2 } });
+    const [one, other] = await Promise.all(
+      ["one", "other"].map(async (sub) => {
+        const json = { sub, perms: ["write"], ttl_secs: 900 };
+        return (await edge.call("POST", "/session", { json, headers: { "X-API-Key": key } })).body.token;
+      }),
+    );
+    for (let i = 0; i < 20; i++) assert.equal((await send(`k ${String(i)}`, {}, one)).status, 202);
+    const refused = async (): Promise<void> => {
+      const { status, body } = await send("k 1", {}, other);
+      assert.deepEqual([status, body.code, body.policy], [429, "RATE_LIMITED", "kept-answers-users"]);
+    };
+    await refused();
+    assert.equal((await send("k 1", {}, one)).status, 202);
+    assert.equal(runs, 20);
+    // Nothing of it was kept, either.
+    await refused();
+  });
+
   it("gives a stored refusal with the time to wait that it named", async () => {
     behaviour = () => {
       throw new ApiError("NULLIFIER_PENDING", "another payment spends this note", { retryAfterSecs: 7 });

@@ -28,6 +28,7 @@ the service never learns a spending key, nor the amount or payee of a private tr
 | \`exchange-address\` | POST /session/exchange, by address (IPv6 by /64) | 30 in a minute |
 | \`streams-user\`, \`streams-users\`, \`streams-developer\` | open event streams, by user, of all a developer's users and by its keys; opening one counts as one request | 5, 5,000 and 50 at once |
 | \`bad-proofs\`, \`bad-proofs-users\` | proofs that did not verify, of one user and of all of a developer's | 20 and 1,000 in a minute |
+| \`kept-answers-users\` | requests with an \`Idempotency-Key\` that is new, of all of a developer's users | 100,000 in a day |
 | \`failed-credentials\` | refused credentials, by address; a good one is never refused for it | 30 in a minute |
 
 Windows slide: a request leaves its window exactly a minute, or a day, after it was made. An operator may raise a developer's.
