@@ -263,5 +263,4 @@ function unfinished(facts: BridgeFacts | undefined): readonly Burn[] {
   return [...asked, ...burnsOf(facts).filter((one) => one.delivery !== undefined && open.has(likeness(one)))];
 }
 
-const holdsMoney = (facts: BridgeFacts): boolean =>
-  vaultsOf(facts).some(({ balance, others }) => balance > 0n || others.length > 0);
+const holdsMoney = (facts: BridgeFacts): boolean => vaultsOf(facts).some(({ balance }) => balance > 0n);

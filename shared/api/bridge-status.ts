@@ -40,6 +40,7 @@ export type BridgeState = z.infer<typeof bridgeState>;
 /** Why money waits. A code keeps its meaning permanently; new ones may come. */
 export const BRIDGE_REASONS = [
   "AMOUNT_TOO_SMALL",
+  "MONEY_MISPLACED",
   "SIGNATURE_AWAITED",
   "ATTESTATION_PENDING",
   "SLOW_WAY",
@@ -63,6 +64,8 @@ export const bridgeReason = z.enum(BRIDGE_REASONS).meta({
   description: "Why money of a bridge request waits; new ones may come",
   "x-enumDescriptions": {
     AMOUNT_TOO_SMALL: "Less than `minimum` came. Send more, or take it back",
+    MONEY_MISPLACED:
+      "A token lies at an address of the request on a chain where it is not awaited. Take it back, see `without_help`",
     SIGNATURE_AWAITED: "The client has to sign the burn: be online, see `sign`",
     ATTESTATION_PENDING: "The attester of the burn has not signed yet. Passes by itself",
     SLOW_WAY: "The slow, free way was taken. Passes by itself",

@@ -40,7 +40,7 @@ export function vaultOf(role: VaultFacts["role"], change: Partial<VaultFacts> = 
   const chain = { home: HOME_CHAIN, source: "second", deposit: "altchain" }[role];
   return {
     ...{ role, chain, address: "", token: "", minimum: 0n, contract: undefined, lane: undefined },
-    ...{ confirmations: 3, blockSecs: 2, balance: 0n, finalBalance: 0n, others: [], clock: undefined },
+    ...{ confirmations: 3, blockSecs: 2, balance: 0n, finalBalance: 0n, clock: undefined },
     ...{ arrivals: [], burns: [], leavings: [], skips: [] },
     ...change,
   };
@@ -59,7 +59,14 @@ export function factsAbout(
   { home = vaultOf("home"), before = [], incoming = [] }: Partial<BridgeFacts>,
 ): BridgeFacts {
   const isCredited = way.kind === "to-exchange";
-  return { bridgeId: "", before, home: { ...home, ...contractAtHome(way) }, incoming, isCredited };
+  return {
+    bridgeId: "",
+    before,
+    home: { ...home, ...contractAtHome(way) },
+    incoming,
+    misplaced: [],
+    isCredited,
+  };
 }
 
 /** Of a request that nobody watches; or of one with these facts. */

@@ -72,7 +72,7 @@ export class Watched {
     if (this.#requests.has(request.bridgeId)) return false;
     this.#requests.set(request.bridgeId, request);
     for (const { key, where } of request.keys) {
-      const others = this.ownersOf(key);
+      const others = this.ownersOf(key).filter((one) => one !== request.bridgeId);
       this.#owners.set(key, others.length === 0 ? request.bridgeId : [...others, request.bridgeId]);
       this.#places[where].add(key);
     }

@@ -2,7 +2,10 @@
 import type { BridgeReason } from "../../../shared/api/bridge-status.ts";
 import type { Wait } from "../requests.ts";
 
-export type Said = Exclude<BridgeReason, "AMOUNT_TOO_SMALL" | "CREDIT_REFUSED" | "NOT_WATCHED">;
+export type Said = Exclude<
+  BridgeReason,
+  "AMOUNT_TOO_SMALL" | "MONEY_MISPLACED" | "CREDIT_REFUSED" | "NOT_WATCHED"
+>;
 
 const WORDS: Readonly<Record<Said, Omit<Wait, "code">>> = {
   SIGNATURE_AWAITED: {

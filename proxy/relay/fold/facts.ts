@@ -123,14 +123,21 @@ export interface VaultFacts extends Terms {
   readonly balance: bigint;
   /** Of it, what came in blocks that are final. */
   readonly finalBalance: bigint;
-  /** Other tokens that are watched, where the balance is not zero. */
-  readonly others: readonly { readonly token: string; readonly balance: bigint }[];
   readonly arrivals: readonly Arrival[];
   readonly burns: readonly Burn[];
   readonly leavings: readonly Leaving[];
   readonly skips: readonly Skip[];
   /** The refund clock of `since(vault)`, read from the events; undefined when nobody has started it. */
   readonly clock: { readonly at: number; readonly hasMinimum: boolean } | undefined;
+}
+
+/** What lies at an address of a request and is not awaited there: another token, or the token of another address or chain. */
+export interface Misplaced {
+  readonly chain: string;
+  /** As that chain writes it. */
+  readonly address: string;
+  readonly token: string;
+  readonly balance: bigint;
 }
 
 /** Everything of one request. */
@@ -142,6 +149,7 @@ export interface BridgeFacts {
   readonly home: VaultFacts;
   /** Burns of others that are minted to the home address, such as the exchange's. */
   readonly incoming: readonly Burn[];
+  readonly misplaced: readonly Misplaced[];
   /** What it sends is at its end when an account is credited, and not when it has arrived. */
   readonly isCredited: boolean;
 }

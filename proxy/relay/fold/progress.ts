@@ -39,6 +39,8 @@ export function progressFrom(record: BridgeRecord, seen: Seen, options: Progress
   const state = shown?.state ?? "awaiting_funds";
   const refundableAt = facts && refundableAtOf(vaultsOf(facts), options.timeoutSecs);
   const usual = nextOf(record, seen, shown, options, refundableAt);
+  // Of what is on its way more is said by what it waits for.
+  const misplaced = isOver(state) || state === "awaiting_funds" ? misplacedIn(record, facts) : undefined;
   return {
     state,
     deposits: largest(flows, shown).map(({ state: its, amount, chain, since, transactions, leafIndex }) => ({
@@ -46,10 +48,11 @@ export function progressFrom(record: BridgeRecord, seen: Seen, options: Progress
     })),
     ...(facts === undefined ? NOTHING : sumsOf(record, facts)),
     next: { text: waitOf(shown, waits)?.next ?? usual.text, by: waitOf(shown, waits)?.by ?? usual.by },
-    withoutHelp: isOver(state) ? "nothing is left to be done" : withoutHelp(record.way),
+    withoutHelp:
+      isOver(state) && misplaced === undefined ? "nothing is left to be done" : withoutHelp(record.way),
     refundableAt,
     sign: state === "awaiting_signature" ? sign : undefined,
-    ...reasonOf(shown, waits),
+    ...reasonOf(misplaced ?? troubleOf(shown, waits)),
   };
 }
 
@@ -101,8 +104,20 @@ const USUAL: readonly BridgeReason[] = [
   "SIGNATURE_AWAITED",
 ];
 
-function reasonOf(shown: DepositTrace | undefined, waits: Waits): Pick<Progress, "reason" | "error"> {
-  const trouble = troubleOf(shown, waits);
+/** Of a grain that a stranger sends nothing is said. */
+function misplacedIn({ way }: BridgeRecord, facts: BridgeFacts | undefined): Trouble | undefined {
+  const found = facts?.misplaced.find(({ balance }) => balance >= way.home.minimum);
+  if (found === undefined) return undefined;
+  const { balance, token, address, chain } = found;
+  const what = `${String(balance)} units of the token ${token} lie at ${address} on ${chain}`;
+  const whose = way.direction === "in" ? "to the refund address" : "to where its terms say";
+  return {
+    code: "MONEY_MISPLACED",
+    detail: `${what}, where they are not awaited and not moved on; npm run recover with your key sends them ${whose}`,
+  };
+}
+
+function reasonOf(trouble: Trouble | undefined): Pick<Progress, "reason" | "error"> {
   if (trouble === undefined) return { reason: undefined, error: undefined };
   const reason = { code: trouble.code, detail: trouble.detail };
   return { reason, error: USUAL.includes(trouble.code) ? undefined : reason };

@@ -5,7 +5,7 @@ import { burnId, burnsUnder } from "./burns.ts";
 import { keyOf, likeness, type Key } from "../chains/events.ts";
 import type { BridgeFacts, Burn, Terms } from "./facts.ts";
 import type { Entry } from "../chains/ledger.ts";
-import { placeOf, vaultFacts, type ChainView } from "./vault-facts.ts";
+import { misplacedAt, placeOf, vaultFacts, type ChainView } from "./vault-facts.ts";
 import type { WatchedKey, WatchedRequest } from "../chains/watched.ts";
 
 export interface EvmView extends ChainView {
@@ -25,13 +25,22 @@ export interface Views {
 
 export function watchedFrom({ id, address, way, since, createdAt }: BridgeRecord): WatchedRequest {
   const madeAt = Math.floor(createdAt / 1000);
-  return { bridgeId: id, since, madeAt, keys: [{ key: keyOf(address), where: "home" }, ...otherKeys(way)] };
+  return { bridgeId: id, since, madeAt, keys: [...evmKeys(address, way), ...otherKeys(way)] };
 }
+
+/** Its addresses are the same on every chain, and people send to the right one on the wrong chain. */
+const evmKeys = (address: string, way: BridgeWay): readonly WatchedKey[] =>
+  [address, ...(way.kind === "from-evm" && way.source !== undefined ? [way.source.address] : [])]
+    .map(keyOf)
+    .flatMap((key) => [
+      { key, where: "home" },
+      { key, where: "source" },
+    ]);
 
 function otherKeys(way: BridgeWay): readonly WatchedKey[] {
   switch (way.kind) {
     case "from-evm":
-      return way.source === undefined ? [] : [{ key: keyOf(way.source.address), where: "source" }];
+      return [];
     case "from-altchain":
       return [way.depositKey, way.tokenAccount].map((one) => ({ key: altKeyOf(one), where: "alt" }));
     case "to-exchange":
@@ -85,20 +94,28 @@ export function requestFacts(record: BridgeRecord, views: Views): BridgeFacts {
   const all: readonly ChainView[] = alt === undefined ? evm : [...evm, alt];
   const view = evm.find(({ isHome }) => isHome)!;
   const key = keyOf(address);
-  const ours = new Set([key, ...otherKeys(way).map((one) => one.key)]);
+  const ours = new Set(watchedFrom(record).keys.map((one) => one.key));
   // Filed under the home address, too: whatever is minted to it, whoever burned it.
   const toHome = all.flatMap((one) => burnsUnder(key, one, all));
+  const stops = stopsBefore(way, views);
+  const here = { view, key, terms: homeTerms(record) };
   return {
     bridgeId: id,
-    before: stopsBefore(way, views).map(({ burner, ...stop }) =>
+    before: stops.map(({ burner, ...stop }) =>
       vaultFacts({ ...stop, burns: burnsUnder(burner, stop.view, all) }),
     ),
     home: vaultFacts({
-      ...{ view, key, terms: homeTerms(record), broughtBy: createBringing(view, key, all) },
+      ...{ ...here, broughtBy: createBringing(view, key, all) },
       burns: toHome
         .filter(({ burner, place }) => burner === key && place.chain === view.name)
         .map((burn) => (way.kind === "to-exchange" ? withCredit(burn, keyOf(way.account), evm) : burn)),
     }),
+    misplaced: evm.flatMap((one) =>
+      [...new Set(evmKeys(address, way).map((it) => it.key))].flatMap((at) => {
+        const awaited = [here, ...stops].filter((stop) => stop.view === one && stop.key === at);
+        return misplacedAt(one, at, new Set(awaited.map(({ terms }) => terms.token)));
+      }),
+    ),
     incoming: toHome.filter(({ burner, recipient }) => recipient === key && !ours.has(burner)),
     isCredited: way.kind === "to-exchange",
   };

@@ -1,6 +1,6 @@
 /** The facts of one address on one chain, out of what its ledger has of it. Nothing is remembered between two calls. */
 import { gainOf, type Key } from "../chains/events.ts";
-import type { Arrival, Burn, Leaving, Skip, Spot, Terms, VaultFacts } from "./facts.ts";
+import type { Arrival, Burn, Leaving, Misplaced, Skip, Spot, Terms, VaultFacts } from "./facts.ts";
 import type { Entry, Ledger } from "../chains/ledger.ts";
 
 /** One followed chain, as the facts need it. */
@@ -38,7 +38,7 @@ export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion
   const arrivals: Arrival[] = [];
   const leavings: Leaving[] = [];
   const skips: Skip[] = [];
-  const balances = new Map<string, bigint>();
+  let balance = 0n;
   let notFinal = 0n;
   let clock: VaultFacts["clock"];
   const leave = (
@@ -56,8 +56,9 @@ export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion
     switch (event.kind) {
       case "moved": {
         const { amount, from, to } = event;
-        balances.set(event.token, (balances.get(event.token) ?? 0n) + gainOf(key, event));
-        if (event.token !== token || to !== key || from === key) break;
+        if (event.token !== token) break;
+        balance += gainOf(key, event);
+        if (to !== key || from === key) break;
         if (!place.isFinal) notFinal += amount;
         const brought = broughtBy?.(entry, amount);
         arrivals.push({ place, from: view.spell(from), amount, brought });
@@ -93,13 +94,20 @@ export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion
         break;
     }
   }
-  const balance = balances.get(token) ?? 0n;
-  balances.delete(token);
-  const others = [...balances].filter(([, amount]) => amount > 0n);
   const { name: chain, confirmations, blockSecs } = view;
   return {
     ...{ ...terms, chain, confirmations, blockSecs, balance, burns, clock, arrivals, leavings, skips },
     finalBalance: balance > notFinal ? balance - notFinal : 0n,
-    others: others.map(([other, amount]) => ({ token: other, balance: amount })),
   };
+}
+
+/** At this key, of every token that is watched there but these. */
+export function misplacedAt(view: ChainView, key: Key, awaited: ReadonlySet<string>): readonly Misplaced[] {
+  const balances = new Map<string, bigint>();
+  for (const { event } of view.ledger.entriesOf(key))
+    if (event.kind === "moved" && !awaited.has(event.token))
+      balances.set(event.token, (balances.get(event.token) ?? 0n) + gainOf(key, event));
+  return [...balances].flatMap(([token, balance]) =>
+    balance > 0n ? [{ chain: view.name, address: view.spell(key), token, balance }] : [],
+  );
 }

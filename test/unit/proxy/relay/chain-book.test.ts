@@ -164,6 +164,30 @@ describe("relay on real chains", function () {
     await assertRebuilt(book, [record]);
   });
 
+  it("says where money lies that was sent to a right address on the wrong chain, until it went back; of grains nothing", async () => {
+    const book = on.book();
+    const { record, source } = await on.madeIn();
+    book.watch(record);
+    await book.sync();
+    const [from, reason] = [sourceOf(record), () => book.progressOf(record).reason];
+    await second().mint(record.address, MINIMUM - 1n);
+    await home().mint(from, AMOUNT);
+    await book.sync();
+    assert.equal(book.progressOf(record).state, "awaiting_funds");
+    assert.equal(reason()?.code, "MONEY_MISPLACED");
+    const lies = `${String(AMOUNT)} units of the token ${home().token.toLowerCase()} lie at ${from.toLowerCase()} on home`;
+    assert.ok(reason()!.detail.startsWith(lies), reason()!.detail);
+    assert.match(book.progressOf(record).withoutHelp, /recover/);
+    assert.deepEqual(book.active(), []);
+    await assertRebuilt(book, [record]);
+    await home().receiptOf(home().owner, "refundOtherSource", source, home().token);
+    await book.sync();
+    assert.equal(reason(), undefined);
+    await second().mint(record.address, 1n);
+    await book.sync();
+    assert.match(reason()!.detail, /on second, where/);
+  });
+
   it("does not believe a message that anybody sends, a delivery that minted nothing here, nor a token that is not heard", async () => {
     const book = on.book();
     const { record, source } = await on.madeIn();

@@ -122,7 +122,7 @@ export function vault(chain: string, at: string, bend: Partial<VaultFacts> = {})
   const balance = bend.balance ?? (bend.arrivals ?? []).reduce((sum, { amount }) => sum + amount, 0n);
   return {
     ...{ chain, confirmations: 3, blockSecs: 2, address: at, token: USDC, ...termsAt(at) },
-    ...{ balance, finalBalance: balance, others: [], arrivals: [], burns: [], leavings: [], skips: [] },
+    ...{ balance, finalBalance: balance, arrivals: [], burns: [], leavings: [], skips: [] },
     clock: undefined,
     ...bend,
   };
