@@ -212,7 +212,7 @@ async function openFar(
   });
   const contracts = { forwarders: factory, transmitter };
   const gas = () => gasLeft(chain, sender.address, MAX_FEE_PER_GAS);
-  return { name, chainId: chain.chainId, domain, contracts, sender, gas };
+  return { name, chain, chainId: chain.chainId, domain, contracts, sender, gas };
 }
 
 async function openDesk(

@@ -50,7 +50,7 @@ export function contractAtHome(way: BridgeWay): Pick<Terms, "contract" | "lane">
   const contract: Vault =
     way.direction === "in" ? { kind: "in", terms: way.home } : { kind: "out", terms: way.home };
   if (way.direction === "in") return { contract, lane: undefined };
-  return { contract, lane: { feeCeiling: way.home.feeCeiling, domain: way.home.exit.domain } };
+  return { contract, lane: { ...way.home.exit, feeCeiling: way.home.feeCeiling } };
 }
 
 /** With what the request itself says of its address on the pool's chain. */

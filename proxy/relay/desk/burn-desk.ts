@@ -127,8 +127,8 @@ class Desk implements OpenBurnDesk {
   }
 
   async #write(bridgeId: string, { burn, amount }: Held, block: HeldBlock): Promise<void> {
-    const terms = burnTerms(amount, this.#parts.bounds.feeCeiling, this.#parts.fees());
-    if (terms === undefined) return;
+    const terms = burnTerms(amount, this.#parts.bounds.feeCeiling, this.#parts.fees(), 0n);
+    if (typeof terms !== "object") return;
     const { owner, recipient, domain } = burn;
     const transaction = await burnTransaction({
       ...{

@@ -57,9 +57,12 @@ export function verdictAt(record: BridgeRecord, facts: VaultFacts, snapshot: Sna
   return snapshot.screeningOf(facts.chain, lyingArrivals(facts));
 }
 
-/** How it would be burned now; undefined where no way fits under the ceiling, or fees are being asked for. */
-export function burnAt(vault: VaultFacts, snapshot: Snapshot): BurnTerms | undefined {
-  return vault.lane && burnTerms(vault.balance, vault.lane.feeCeiling, feesAt(vault, snapshot));
+/** How it would be burned now; undefined where no way fits under the ceiling. */
+export function burnAt(vault: VaultFacts, snapshot: Snapshot): BurnTerms | "asking" | undefined {
+  const { chain, lane, balance } = vault;
+  if (lane === undefined) return undefined;
+  const taken = snapshot.leastFeeOf(chain, lane.messenger, balance);
+  return burnTerms(balance, lane.feeCeiling, feesAt(vault, snapshot), taken);
 }
 
 /** The attester's, of burns there; undefined where nobody tells. */
@@ -110,7 +113,7 @@ function onwardFrom(contract: Vault, vault: VaultFacts, { owner }: BridgeRecord,
     return { kind: "sweep", terms, amount: vault.finalBalance, developerId: owner.developerId } as const;
   }
   const burn = burnAt(vault, snapshot);
-  if (burn === undefined) return undefined;
+  if (typeof burn !== "object") return undefined;
   return contract.kind === "out"
     ? ({ kind: "flush", terms: contract.terms, burn } as const)
     : ({ kind: "forward", terms: contract.terms, lane: contract.lane, burn } as const);

@@ -46,9 +46,9 @@ function atVault(record: BridgeRecord, vault: VaultFacts, snapshot: Snapshot): W
   const stopped = stoppedBy(verdictAt(record, vault, snapshot), contract.kind === "out");
   if (stopped !== undefined) return { ...wordsOf(stopped), ...clockOf(vault) };
   const burn = burnAt(vault, snapshot);
+  if (burn === "asking") return undefined;
+  if (lane !== undefined && burn === undefined) return { ...wordsOf("FEE_ABOVE_CEILING"), ...clockOf(vault) };
   const fees = feesAt(vault, snapshot);
-  if (lane !== undefined && burn === undefined)
-    return fees === "asking" ? undefined : { ...wordsOf("FEE_ABOVE_CEILING"), ...clockOf(vault) };
   const gas = gasOf(lane === undefined ? "sweep" : "flush");
   const undone = undoneStep(chain, gas, `${chain} ${vault.address}`, snapshot);
   // Only where there is a fast way is the slow one the ceiling's doing.

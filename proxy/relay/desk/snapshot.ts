@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "../../../shared/protocol/brands.ts";
+import type { Chain } from "../../base/chain/provider.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
 import { AttesterUnavailable, type AttesterClient } from "../chains/attester-client.ts";
@@ -12,6 +13,7 @@ import type { BridgeFacts, Burn } from "../fold/facts.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import type { CalledContracts } from "./calls.ts";
 import type { RefusalBackoff } from "../refusal-backoff.ts";
+import { leastFee } from "./least-fee.ts";
 import { createScreening } from "./screening.ts";
 import type { FeeTable, Verdict, Snapshot } from "./steps.ts";
 
@@ -32,6 +34,7 @@ export interface WorkBook {
 export interface ServedChain {
   readonly name: string;
   readonly chainId: bigint;
+  readonly chain: Pick<Chain, "call">;
   /** In the attester's numbers; undefined where CCTP is not. */
   readonly domain: number | undefined;
   readonly contracts: CalledContracts;
@@ -110,6 +113,17 @@ export function createSnapshot(parts: SnapshotParts): Snapshot {
     // That its node is away is said by who follows it.
     onFault: () => undefined,
   });
+  const least = new KeptAnswers<bigint>({
+    ...often,
+    ask: async (of) => {
+      const [chain = "", messenger, amount = ""] = of.split(" ");
+      const served = known.get(chain);
+      if (served === undefined) throw new Error("nothing is sent on this chain");
+      return leastFee(served.chain, messenger as Address, BigInt(amount));
+    },
+    // That its node is away is said by who follows it.
+    onFault: () => undefined,
+  });
   const screening = createScreening({
     ...{ url: parts.screeningUrl, now, onAnswer },
     onFault: (error) => onFault("screening", error),
@@ -134,6 +148,10 @@ export function createSnapshot(parts: SnapshotParts): Snapshot {
       const table =
         attester === undefined ? undefined : tables.of(`${String(source)} ${String(destination)}`);
       return typeof table === "object" ? table.value : table;
+    },
+    leastFeeOf(chain, messenger, amount) {
+      const answer = least.of(`${chain} ${messenger} ${String(amount)}`);
+      return typeof answer === "object" ? answer.value : answer;
     },
     screeningOf: (chain, arrivals) => screening.verdictOf(chain, arrivals),
     exitOf,

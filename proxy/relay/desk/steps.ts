@@ -72,6 +72,8 @@ export interface Snapshot {
   attestationOf(burn: Burn): Pick<Attested, "status" | "message" | "attestation"> | undefined;
   /** `asking`: wait for it. Undefined: nobody tells. */
   feesOf(sourceDomain: number, destinationDomain: number): FeeTable | "asking" | undefined;
+  /** What the bridge's contract there takes of a burn of this amount at least. `asking`: wait for it. Undefined: nobody tells. */
+  leastFeeOf(chain: string, messenger: Address, amount: bigint): bigint | "asking" | undefined;
   /** Whether money from there may be swept. */
   screeningOf(chain: string, arrivals: readonly Arrival[]): Verdict;
   /** Whether the venue of an out-address takes money for it now. */

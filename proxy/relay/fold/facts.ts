@@ -3,6 +3,7 @@
  * moved, never what a message claims. Orphaned blocks leave no fact behind.
  */
 
+import type { Lane } from "../../../shared/protocol/host/forwarders.ts";
 import type { BridgeWay } from "../../base/store/bridge-records.ts";
 
 /** Where on which chain something stands. Chains go by the name that the settings give them. */
@@ -109,7 +110,7 @@ export interface Terms {
   /** Of the contract that moves it on; undefined where there is none. */
   readonly contract: Vault | undefined;
   /** What bounds its burn, in the attester's numbers; undefined where we burn nothing. */
-  readonly lane: { readonly feeCeiling: bigint; readonly domain: number } | undefined;
+  readonly lane: Pick<Lane, "feeCeiling" | "domain" | "messenger"> | undefined;
 }
 
 /** One address on one chain. All lists in the chain's order. */

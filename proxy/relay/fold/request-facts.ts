@@ -84,7 +84,8 @@ function homeTerms({ address, way }: BridgeRecord): Terms {
   const { asset, minimum, feeCeiling } = way.home;
   const here = { role: "home", address, token: asset.toLowerCase(), minimum } as const;
   if (way.direction === "in") return { ...here, contract: { kind: "in", terms: way.home }, lane: undefined };
-  const lane = { feeCeiling, domain: way.home.exit.domain };
+  const { domain, messenger } = way.home.exit;
+  const lane = { feeCeiling, domain, messenger };
   return { ...here, contract: { kind: "out", terms: way.home }, lane };
 }
 

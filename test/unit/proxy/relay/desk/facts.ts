@@ -184,6 +184,7 @@ export function viewOf(bend: Partial<Snapshot> = {}): Snapshot {
     domainOf: (chain) => (chain === HOME_CHAIN ? 3 : 6),
     attestationOf: () => ({ status: "complete", message: "0x02", attestation: "0x03" }),
     feesOf: () => new Map(),
+    leastFeeOf: () => 0n,
     screeningOf: () => "open",
     exitOf: () => "open",
     isAttesterAway: () => false,

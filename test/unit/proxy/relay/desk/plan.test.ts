@@ -168,6 +168,22 @@ describe("relay/desk/plan: money on another chain", () => {
     assert.equal(burnAt(bps(1_001, 1_001)), undefined);
   });
 
+  it("allows what the bridge's contract takes, on either way, and waits for its answer", () => {
+    const burnAt = (contractFee: ReturnType<Snapshot["leastFeeOf"]>, fast?: bigint): unknown => {
+      const feesOf = (): ReturnType<Snapshot["feesOf"]> => new Map(fast === undefined ? [] : [[1_000, fast]]);
+      const [step] = plan(made.inRecord(), sourceWith(LANE_MINIMUM), {
+        feesOf,
+        leastFeeOf: () => contractFee,
+      });
+      return step?.kind === "forward" ? step.burn : step?.kind;
+    };
+    assert.deepEqual(burnAt(500n), { maxFee: 500n, finality: 2_000 });
+    assert.deepEqual(burnAt(500n, 1_000_000n), { maxFee: 550n, finality: 1_000 });
+    assert.deepEqual(burnAt(undefined), { maxFee: 0n, finality: 2_000 });
+    assert.equal(burnAt("asking"), undefined);
+    assert.equal(burnAt(10n ** 30n, 1_000_000n), undefined);
+  });
+
   it("rounds a fee up, so that the attester has no reason to be slow", () => {
     const feesOf: Snapshot["feesOf"] = () => new Map([[1_000, 1_300_000n]]);
     const [step] = plan(made.inRecord(), sourceWith(LANE_MINIMUM + 1n), { feesOf });

@@ -9,7 +9,7 @@ import { BRIDGE_REASONS } from "../../../../../shared/api/bridge-status.ts";
 import * as made from "./facts.ts";
 
 const { IN, LANE_MINIMUM, MINIMUM, NOW, OUT, SECOND, SOURCE } = made;
-const said = new Set<string>(["AMOUNT_TOO_SMALL", "CREDIT_REFUSED", "NOT_WATCHED"]);
+const said = new Set<string>(["AMOUNT_TOO_SMALL", "MONEY_MISPLACED", "CREDIT_REFUSED", "NOT_WATCHED"]);
 
 function waits(record: BridgeRecord, facts: made.Made, snapshot: Partial<Snapshot> = {}) {
   const found = waitsOf(record, made.factsOf(record, facts), made.viewOf(snapshot));

@@ -1,5 +1,7 @@
 /** Money that arrives, and what becomes of it by the worker alone: two real chains, the real pool, forwarders and attester. */
 import assert from "node:assert/strict";
+import { Contract } from "ethers";
+import { loadArtifact } from "../../../../../scripts/build/contracts.ts";
 import { until } from "../../../../support/until.ts";
 import {
   CEILING,
@@ -143,6 +145,19 @@ describe("relay/desk: the worker on real chains", () => {
     });
     assert.ok(got <= 3_000_000n && got >= 3_000_000n - 330n);
     assert.deepEqual(stage.sent, ["flush"]);
+  });
+
+  it("allows the fee that the bridge's contract takes of every burn, above the attester's", async () => {
+    await start();
+    const { abi } = await loadArtifact("TokenMessengerV2");
+    const messenger = new Contract(stage.cctp.messenger, abi, stage.on.owner);
+    await (await messenger.getFunction("setMinFee")(10_000n)).wait();
+    const { address } = stage.outRequest(person(), `0x${"78".repeat(20)}` as never);
+    await stage.pay(address, 3_000_000n);
+    await mined(
+      "the money to leave",
+      async () => stage.sent.includes("flush") && (await stage.balance(address)) === 0n,
+    );
   });
 
   it("sends nothing to an exchange that is paused: the money stays where its owner can have it back", async () => {
