@@ -11,7 +11,7 @@ import { burnsAt, burnsOfExits, cctpPlace, type BurnFound, type CctpPlace } from
 import { Deliveries } from "./recovery/deliveries.ts";
 import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
 import { ForeignChain } from "./recovery/foreign-chain.ts";
-import { FORWARDERS, Holdings, type Held } from "./recovery/held.ts";
+import { FORWARDERS, Holdings, MESSENGER, type Held } from "./recovery/held.ts";
 import type {
   FoundMoney,
   Recovery,
@@ -132,13 +132,15 @@ class Round {
   // ---------------------------------------------------------------- steps
 
   async #move(held: Held): Promise<void> {
-    const { chain, token, vault, minimum, act, call, kind, place } = held;
+    const { chain, token, vault, minimum, act, call, messenger, kind, place } = held;
     const amount = await chain.balance(token, vault);
     if (amount === 0n) return;
     const { index } = place.record;
     this.#found.push({ kind, index, chainId: chain.chainId, address: vault, amount });
     if (amount >= minimum) {
-      const attempt = await chain.attempt(FORWARDERS, this.#factory, call[0], call[1]);
+      const taken = messenger && (await chain.read(MESSENGER, messenger, "getMinFeeAmount", [amount]));
+      const [name, args] = call((taken?.[0] as bigint | undefined) ?? 0n);
+      const attempt = await chain.attempt(FORWARDERS, this.#factory, name, args);
       this.#tell(held, act, amount, attempt);
       if (attempt.state !== "refused") return;
     }

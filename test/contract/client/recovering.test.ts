@@ -86,6 +86,16 @@ describe("recovery of bridge money, with a key and nodes alone", function () {
     assert.equal((await stage.balance("second", PAYEE)) - before, AMOUNT);
   });
 
+  it("allows the fee that the bridge's own contract takes of every burn", async () => {
+    await stage.takeFee(1_000n);
+    try {
+      await stage.pay("home", outgoing(4, 1, "chain").address, AMOUNT);
+      assert.deepEqual(acts(await stage.recover(4)), ["flush done"]);
+    } finally {
+      await stage.takeFee(0n);
+    }
+  });
+
   it("an exit that takes nothing: the money is back in the note of the address after the time-out", async () => {
     await stage.pay("home", outgoing(5, 0, "exchange").address, AMOUNT);
     const first = await stage.recover(5);

@@ -202,6 +202,13 @@ export class RecoveryStage {
     await (await burner.getFunction("depositForBurn").send(...args)).wait();
   }
 
+  /** What the contract on the first chain takes of every burn, in ten-millionths. */
+  async takeFee(fee: bigint): Promise<void> {
+    const owner = await this.lone.provider.getSigner(0);
+    const messenger = new Contract(this.messengers[0]!, ["function setMinFee(uint256)"], owner);
+    await (await messenger.getFunction("setMinFee").send(fee)).wait();
+  }
+
   get messengers(): readonly Address[] {
     return this.#cctp.map(({ messenger }) => messenger);
   }

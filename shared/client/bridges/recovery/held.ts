@@ -12,8 +12,10 @@ import type { FoundMoney, RecoveryAct } from "./options.ts";
 import type { Place } from "./places.ts";
 
 export const FORWARDERS = contractAbi(FORWARDERS_ABI);
-/** The slow way has no fee, so nothing has to be known of fees. */
-const [NO_FEE, FINAL] = [0n, 2_000];
+/** Of Circle's TokenMessengerV2; an older one has none, and takes nothing. */
+export const MESSENGER = contractAbi(["function getMinFeeAmount(uint256 amount) view returns (uint256)"]);
+/** The slow way: for it the attesters take nothing. */
+const FINAL = 2_000;
 
 /** A token's money at one address, and the three calls of its refund clock. */
 export interface Held {
@@ -23,9 +25,11 @@ export interface Held {
   readonly vault: Address;
   readonly token: Address;
   readonly minimum: bigint;
+  /** Who burns it on the way on, and may take a fee itself; undefined where nothing is burned. */
+  readonly messenger: Address | undefined;
   /** The way on. */
   readonly act: RecoveryAct;
-  readonly call: readonly [name: string, args: readonly unknown[]];
+  readonly call: (maxFee: bigint) => readonly [name: string, args: readonly unknown[]];
   readonly touch: readonly [name: string, args: readonly unknown[]];
   readonly back: readonly [act: "refund" | "return", name: string, args: readonly unknown[]];
 }
@@ -55,14 +59,16 @@ export class Holdings {
           ...common,
           kind: "out",
           act: "flush",
-          call: ["flush", [terms, NO_FEE, FINAL]],
+          messenger: at.terms.exit.messenger,
+          call: (maxFee) => ["flush", [terms, maxFee, FINAL]],
         },
         ...{ touch: ["touchOut", [terms]], back: ["return", "returnOut", [terms]] },
       };
     }
     const terms = inArgument(at);
     return {
-      ...{ ...common, kind: "in", act: "sweep", call: ["sweep", [[{ terms, fees: [] }], []]] },
+      ...{ ...common, kind: "in", act: "sweep", messenger: undefined },
+      call: () => ["sweep", [[{ terms, fees: [] }], []]],
       ...{ touch: ["touch", [terms]], back: ["refund", "refund", [terms]] },
     };
   }
@@ -95,8 +101,8 @@ export class Holdings {
           vault: source.address,
           token: lane.token,
         },
-        ...{ minimum: lane.minimum, act: "forward" },
-        call: ["forward", [terms, number, NO_FEE, FINAL]],
+        ...{ minimum: lane.minimum, act: "forward", messenger: lane.messenger },
+        call: (maxFee) => ["forward", [terms, number, maxFee, FINAL]],
         ...{ touch: ["touchSource", [terms, number]], back: ["refund", "refundSource", [terms, number]] },
       });
     }
