@@ -9,11 +9,11 @@ import type { Logger } from "../../base/logging.ts";
 import { PoolAbsent, type Pool } from "../../base/chain/pool.ts";
 import { ZERO_BYTES32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { emptyNode, nextHead } from "../../../shared/protocol/tree.ts";
+import { Follow, type Fold } from "../../base/chain/follow.ts";
 import { createPassing } from "../../base/chain/passing.ts";
 import { ChainRefused, ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import { mayHaveSaid } from "../../base/chain/bloom.ts";
 import type { Chain, Header, RawLog } from "../../base/chain/provider.ts";
-import { sideBySide } from "../../base/chain/side-by-side.ts";
 import {
   type ChainDataStore,
   type ChainEvent,
@@ -55,11 +55,6 @@ export interface IndexerOptions {
 
 /** A few passes at the usual interval. */
 const FRESH_MS = 3_000;
-/** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
-const CAREFUL_BLOCKS = 64;
-/** Of those, so many are asked for at a time. */
-const SIDE_BY_SIDE = 8;
-const RANGE_BLOCKS = 2_000;
 /** What has to be asked again: logs were left out, now or when blocks that are stored were read. */
 class LogsMissing extends ChainUnreachable {}
 
@@ -80,6 +75,13 @@ interface Held {
 /** `refused`: the node does not know the block, or its state; undefined: nothing of the pool is in it, or it was not asked. */
 type HeldAnswer = Held | "refused" | undefined;
 const NOTHING: Held = { leafCount: 0, head: ZERO_BYTES32, root: undefined };
+
+/** What is asked about one block. */
+interface Said {
+  readonly header: Header;
+  readonly logs: readonly RawLog[];
+  readonly held: HeldAnswer;
+}
 
 /** Of the subtrees that were not whole at `before` leaves and are at `after`. */
 function placesBetween(before: number, after: number): number[] {
@@ -103,7 +105,7 @@ export class Indexer {
   /** Passes in a row in which logs were missing. */
   #missings = 0;
   #fault: string | undefined;
-  #rangeBlocks = RANGE_BLOCKS;
+  readonly #following: Follow<Said>;
   readonly #passing: ReturnType<typeof createPassing>;
 
   constructor(chain: Chain, pool: Pool, store: ChainDataStore, logger: Logger, options: IndexerOptions) {
@@ -113,6 +115,7 @@ export class Indexer {
     this.#logger = logger;
     this.#options = options;
     this.#mayHold = mayHaveSaid(pool.address);
+    this.#following = new Follow(chain, this.#fold(), () => this.#passing.isStopped());
     this.#passing = createPassing(
       () => this.#pass(),
       options.pollIntervalMs,
@@ -211,32 +214,51 @@ export class Indexer {
   }
 
   async #followToHead(): Promise<void> {
-    const head = await this.#chain.header("latest");
-    if (head === undefined) throw new ChainUnreachable("the node has no newest block");
-    // Most passes find the block that they have or the one after it, and need ask no more about ours.
-    const known = this.#store.tip()?.hash;
-    if (head.hash !== known && head.parentHash !== known) await this.#leaveOrphans();
-    for (;;) {
-      const tip = this.#store.tip();
-      const next = tip === undefined ? this.#options.deploymentBlock : tip.number + 1;
-      if (next > head.number || this.#passing.isStopped()) break;
-      const careful = head.number - CAREFUL_BLOCKS;
-      if (next < careful) await this.#takeRange(next, Math.min(next + this.#rangeBlocks - 1, careful));
-      else if (!(await this.#takeBlocks(next, head))) return;
-    }
+    if (!(await this.#following.to(await this.#following.newest()))) return;
     const isFirst = this.#syncedAt === undefined;
     this.#syncedAt = Date.now();
     if (isFirst) this.#emit({ type: "caught-up" });
   }
 
-  /** Goes back to the newest block of ours that the chain still has. */
+  #fold(): Fold<Said> {
+    return {
+      tip: () => this.#store.tip(),
+      start: () => this.#options.deploymentBlock,
+      leaveOrphans: () => this.#leaveOrphans(),
+      ask: async (header) => {
+        // By most headers nothing of the pool is in the block, and a block with nothing of it leaves the pool as it was.
+        const asked = this.#mayHold(header) ? this.#heldAt(header.hash) : undefined;
+        const [logs, held] = await Promise.all([this.#pool.logs({ blockHash: header.hash }), asked]);
+        return { header, logs, held };
+      },
+      take: async ({ header, logs, held }) => {
+        // A node that lags will know. One that never does must not hold up the index: what it left out is missed at the next leaf.
+        if (held === "refused" && (this.#refusals += 1) <= REFUSED_PASSES)
+          throw new ChainUnreachable("the node does not know yet what the pool holds");
+        await this.#take([header], logs, held);
+      },
+      takeRange: async (fromBlock, toBlock) => {
+        let held: HeldAnswer;
+        const ask = async (last: Header): Promise<readonly RawLog[]> => {
+          const [logs, said] = await Promise.all([
+            this.#pool.logs({ fromBlock, toBlock }),
+            this.#heldAt(last.hash),
+          ]);
+          held = said;
+          return logs;
+        };
+        const blocksOf = (logs: readonly RawLog[]) => logs.map(({ blockNumber }) => blockNumber);
+        const { headers, logs } = await this.#following.readRange(fromBlock, toBlock, ask, blocksOf);
+        await this.#take(headers, logs, held);
+      },
+    };
+  }
+
   async #leaveOrphans(): Promise<void> {
-    const tip = this.#store.tip();
-    if (tip === undefined || (await this.#isCanonical(tip))) return;
+    const tip = this.#store.tip()!;
     let candidate = this.#store.blockAtOrBelow(tip.number - 1);
-    while (candidate !== undefined && !(await this.#isCanonical(candidate))) {
+    while (candidate !== undefined && !(await this.#following.has(candidate)))
       candidate = this.#store.blockAtOrBelow(candidate.number - 1);
-    }
     const ancestor = candidate?.number ?? this.#options.deploymentBlock - 1;
     this.#logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
     await this.#rollbackTo(ancestor, tip);
@@ -248,66 +270,6 @@ export class Indexer {
     for (const index of restored) this.tree.replace(index, inTree(this.#store.leaf(index)!));
     this.#fault = this.#faultOf(this.#store.currentRoot());
     this.#emit({ type: "reorg", tip, ancestor });
-  }
-
-  async #isCanonical(block: IndexedBlock): Promise<boolean> {
-    return (await this.#chain.header(block.number))?.hash === block.hash;
-  }
-
-  /**
-   * Blocks from `next` on, one by one into the store. False when one does not follow the tip: the next pass goes back first.
-   */
-  async #takeBlocks(next: number, head: Header): Promise<boolean> {
-    const asked = sideBySide(head.number - next + 1, SIDE_BY_SIDE, async (place) => {
-      const header = next + place === head.number ? head : await this.#chain.header(next + place);
-      if (header === undefined) return undefined;
-      // By most headers nothing of the pool is in the block, and a block with nothing of it leaves the pool as it was.
-      const held = this.#mayHold(header) ? this.#heldAt(header.hash) : undefined;
-      const [logs, state] = await Promise.all([this.#pool.logs({ blockHash: header.hash }), held]);
-      return { header, logs, held: state };
-    });
-    for await (const block of asked) {
-      const tip = this.#store.tip();
-      if (block === undefined || this.#passing.isStopped()) return false;
-      const { header, logs, held } = block;
-      if (tip?.number === header.number - 1 && header.parentHash !== tip.hash) return false;
-      // A node that lags will know. One that never does must not hold up the index: what it left out is missed at the next leaf.
-      if (held === "refused" && (this.#refusals += 1) <= REFUSED_PASSES)
-        throw new ChainUnreachable("the node does not know yet what the pool holds");
-      await this.#take([header], logs, held);
-    }
-    return true;
-  }
-
-  /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
-  async #takeRange(from: number, to: number): Promise<void> {
-    try {
-      await this.#takeWhole(from, to);
-      this.#rangeBlocks = Math.min(this.#rangeBlocks * 2, RANGE_BLOCKS);
-    } catch (error) {
-      this.#rangeBlocks = Math.max(1, this.#rangeBlocks >> 1);
-      throw error;
-    }
-  }
-
-  async #takeWhole(from: number, to: number): Promise<void> {
-    const last = await this.#chain.header(to);
-    if (last === undefined) throw new ChainUnreachable("the node lost a block");
-    const [logs, held] = await Promise.all([
-      this.#pool.logs({ fromBlock: from, toBlock: to }),
-      this.#heldAt(last.hash),
-    ]);
-    const headers: Header[] = [];
-    for (const number of [...new Set(logs.map((log) => log.blockNumber))].sort((a, b) => a - b)) {
-      const header = number === to ? last : await this.#chain.header(number);
-      if (header === undefined) throw new ChainUnreachable("the node lost a block");
-      headers.push(header);
-    }
-    if (headers.at(-1)?.number !== to) headers.push(last);
-    // Nothing may have moved while the range was read in several answers.
-    if ((await this.#chain.header(to))?.hash !== last.hash)
-      throw new ChainUnreachable("the chain moved while it was read");
-    await this.#take(headers, logs, held);
   }
 
   /** `held` by the pool at the last of these blocks. */

@@ -13,6 +13,7 @@ import { Holdings } from "./holdings.ts";
 import type { WatchedContracts } from "./logs-seen.ts";
 import type { Block, Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, listed, saidOf, type LogQuestion } from "./log-questions.ts";
+import { BLOCKS_AT_ONCE, Follow, type Fold } from "../../base/chain/follow.ts";
 import { createPassing } from "../../base/chain/passing.ts";
 import { createReader } from "./reader.ts";
 import type { Watched, WatchedRequest, Where, Newcomers } from "./watched.ts";
@@ -56,14 +57,8 @@ interface Read {
 
 /** So near to the tip blocks are asked for by hash: a node that lags behind refuses that, and would leave out of a range what it has not. */
 const NEAR_BLOCKS = 8;
-/** Further behind than this, blocks are taken in ranges. */
-const CAREFUL_BLOCKS = 64;
-const RANGE_BLOCKS = 2_000;
 /** A chain's clock and ours may differ by so much. */
 const CLOCKS_SECS = 600;
-/** Headers, or blocks, that are asked for at a time. */
-const HEADERS_AT_ONCE = 16;
-const BLOCKS_AT_ONCE = 8;
 /** What a node may have left out is looked for so often: with every block it would be half as many questions more while nothing happens. */
 const AGAIN_EVERY_BLOCKS = 2;
 /** By chance a header may also name a contract that said nothing. */
@@ -87,7 +82,7 @@ export class ChainFollower {
   #lookedAgainAt = -Infinity;
   /** What contracts see as the block's number; undefined inside: the node does not tell. */
   #seen: { readonly number: number | undefined } | undefined;
-  #rangeBlocks = RANGE_BLOCKS;
+  readonly #following: Follow<Said>;
   #isRightChain = false;
   readonly passing: ReturnType<typeof createPassing>;
 
@@ -103,6 +98,7 @@ export class ChainFollower {
     this.#holdings = new Holdings({
       ...{ watched, ledger, where: chain.where, newcomers: this.#newcomers, logger: this.#log },
     });
+    this.#following = new Follow(chain.chain, this.#fold(), () => this.passing.isStopped());
     this.passing = createPassing(
       () => this.#pass(),
       chain.pollIntervalMs,
@@ -132,59 +128,31 @@ export class ChainFollower {
     if (!this.#isRightChain && !(await this.#chain.chain.isConfiguredChain()))
       throw new ChainUnreachable("another chain");
     this.#isRightChain = true;
-    const head = await this.#chain.chain.header("latest");
-    if (head === undefined) throw new ChainUnreachable("the node has no newest block");
-    if (this.ledger.tip() === undefined) await this.#take(head);
-    const known = this.ledger.tip()?.hash;
-    if (head.hash !== known && head.parentHash !== known) {
-      await this.#leaveOrphans();
-      if (this.ledger.tip() === undefined) await this.#take(head);
-    }
+    const newest = await this.#following.newest();
+    if (this.ledger.tip() === undefined) this.#take(await this.#saidIn(newest));
     await this.#lookAgain();
     await this.#newcomers.welcome((fresh) => this.#lookBack(fresh));
-    for (;;) {
-      const tip = this.ledger.tip()!;
-      if (tip.number >= head.number || this.passing.isStopped()) return;
-      const careful = head.number - CAREFUL_BLOCKS;
-      if (tip.number + 1 < careful) {
+    await this.#following.to(newest);
+  }
+
+  #fold(): Fold<Said> {
+    return {
+      tip: () => this.ledger.tip(),
+      start: ({ number }) => number,
+      leaveOrphans: async () => {
+        const left = await this.ledger.leaveTip((block) => this.#following.has(block));
+        this.#log.warn(left, "the chain was reorganised");
+        if (left.to < 0) this.#newcomers.all();
+      },
+      ask: (header) => this.#saidIn(header),
+      take: (said) => this.#take(said),
+      takeRange: async (from, to) => {
         const addresses = new Set(this.#watched.addresses(this.#chain.where));
-        await this.#inRanges(addresses, tip.number + 1, careful, ({ entries, last }) =>
-          this.ledger.append([last], entries),
-        );
-      } else if (!(await this.#takeBlocks(tip.number + 1, head))) return;
-    }
-  }
-
-  async #leaveOrphans(): Promise<void> {
-    // Mostly the tip is the newest block of ours that the chain still has.
-    const tip = this.ledger.tip();
-    if (tip === undefined || (await this.#isCanonical(tip))) return;
-    const left = await this.ledger.leaveTip((block) => this.#isCanonical(block));
-    this.#log.warn(left, "the chain was reorganised");
-    if (left.to < 0) this.#newcomers.all();
-  }
-
-  async #isCanonical(block: { readonly number: number; readonly hash: string }): Promise<boolean> {
-    return (await this.#chain.chain.header(block.number))?.hash === block.hash;
-  }
-
-  /** False when one does not follow the tip: the next pass goes back first. */
-  async #takeBlocks(next: number, head: Header): Promise<boolean> {
-    const asked = sideBySide(head.number - next + 1, BLOCKS_AT_ONCE, async (place) => {
-      const isHead = next + place === head.number;
-      const header = isHead ? head : await this.#chain.chain.header(next + place);
-      return header && (await this.#saidIn(header));
-    });
-    for await (const said of asked) {
-      if (said === undefined || this.passing.isStopped()) return false;
-      if (said.header.parentHash !== this.ledger.tip()?.hash) return false;
-      this.#append(said);
-    }
-    return true;
-  }
-
-  async #take(header: Header): Promise<void> {
-    this.#append(await this.#saidIn(header));
+        const { entries, last } = await this.#readRange(addresses, from, to);
+        this.ledger.append([last], entries);
+        this.#remember({ addresses, from, to, times: 1 });
+      },
+    };
   }
 
   async #saidIn(header: Header): Promise<Said> {
@@ -193,7 +161,7 @@ export class ChainFollower {
     return { header, isWatching, logs };
   }
 
-  #append({ header, isWatching, logs }: Said): void {
+  #take({ header, isWatching, logs }: Said): void {
     this.ledger.append([header], this.#entriesOf(logs, new Map([[header.number, header]])));
     if (isWatching && logs.length === 0 && this.#mayHaveSpoken.some((may) => may(header)))
       this.#doubtful.push({ block: header, times: 1 });
@@ -247,7 +215,7 @@ export class ChainFollower {
   async #askStretches(tip: number): Promise<void> {
     const pieces: Stretch[] = [];
     for (const one of this.#stretches.splice(0, STRETCHES_AT_ONCE)) {
-      const to = Math.min(one.to, one.from + this.#rangeBlocks - 1);
+      const to = Math.min(one.to, one.from + this.#following.rangeBlocks - 1);
       pieces.push({ ...one, to });
       // Before it is asked for: a range that its node refuses is not asked for without end.
       if (one.times + 1 < STRETCH_TIMES) this.#remember({ ...one, to, times: one.times + 1 });
@@ -289,12 +257,15 @@ export class ChainFollower {
     const tip = this.ledger.tip()!.number;
     const since = await this.#firstBlockOf(fresh, tip);
     const near = Math.max(since, tip - NEAR_BLOCKS + 1);
-    await this.#inRanges(keys, since, near - 1, ({ entries }) => this.ledger.insert(entries));
+    await this.#following.ranges(since, near - 1, async (from, to) => {
+      this.ledger.insert((await this.#readRange(keys, from, to)).entries);
+      this.#remember({ addresses: keys, from, to, times: 1 });
+    });
     const blocks: Block[] = [];
     const asked = sideBySide(
       tip - near + 1,
       BLOCKS_AT_ONCE,
-      async (place) => this.ledger.blockAt(near + place) ?? (await this.#header(near + place)),
+      async (place) => this.ledger.blockAt(near + place) ?? (await this.#following.header(near + place)),
     );
     for await (const block of asked) blocks.push(block);
     await this.#readAgain(blocks);
@@ -317,53 +288,23 @@ export class ChainFollower {
     let [low, high] = [0, tip];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const header = await this.#header(middle);
+      const header = await this.#following.header(middle);
       if (header.timestamp <= timestamp) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
-  /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
-  async #inRanges(
-    addresses: ReadonlySet<Key>,
-    from: number,
-    to: number,
-    use: (read: Read) => void,
-  ): Promise<void> {
-    for (let next = from; next <= to && !this.passing.isStopped();) {
-      const last = Math.min(next + this.#rangeBlocks - 1, to);
-      try {
-        use(await this.#readRange(addresses, next, last));
-        this.#remember({ addresses, from: next, to: last, times: 1 });
-        this.#rangeBlocks = Math.min(this.#rangeBlocks * 2, RANGE_BLOCKS);
-        next = last + 1;
-      } catch (error) {
-        if (this.#rangeBlocks === 1) throw error;
-        this.#rangeBlocks >>= 1;
-        if (error instanceof ChainUnreachable) throw error;
-      }
-    }
-  }
-
   async #readRange(addresses: ReadonlySet<Key>, fromBlock: number, toBlock: number): Promise<Read> {
-    const last = await this.#header(toBlock);
-    const logs = await this.#ask(saidOf(this.#chain.contracts, addresses), { fromBlock, toBlock });
-    const headers = new Map([[toBlock, last]]);
-    const numbers = new Set(this.#entriesOf(logs, undefined).map(({ block }) => block.number));
-    numbers.delete(toBlock);
-    const missing = [...numbers];
-    const asked = sideBySide(missing.length, HEADERS_AT_ONCE, (place) => this.#header(missing[place]!));
-    for await (const header of asked) headers.set(header.number, header);
-    // Nothing may have moved while the range was read in several answers.
-    if (!(await this.#isCanonical(last))) throw new ChainUnreachable("the chain moved while it was read");
-    return { entries: this.#entriesOf(logs, headers), last };
-  }
-
-  async #header(number: number): Promise<Header> {
-    const header = await this.#chain.chain.header(number);
-    if (header === undefined) throw new ChainUnreachable("the node lost a block");
-    return header;
+    const questions = saidOf(this.#chain.contracts, addresses);
+    const { logs, headers } = await this.#following.readRange(
+      fromBlock,
+      toBlock,
+      () => this.#ask(questions, { fromBlock, toBlock }),
+      (found) => this.#entriesOf(found, undefined).map(({ block }) => block.number),
+    );
+    const byNumber = new Map(headers.map((header) => [header.number, header]));
+    return { entries: this.#entriesOf(logs, byNumber), last: headers.at(-1)! };
   }
 
   async #ask(questions: readonly LogQuestion[], range: LogRange): Promise<RawLog[]> {

@@ -1,0 +1,129 @@
+/**
+ * How a chain is followed: far behind its newest block in ranges, near it block by block with their parents checked. The node
+ * is believed only as far as its answers fit together. A branch that ended is noticed by hashes, since not every node
+ * announces it.
+ */
+import { ChainUnreachable } from "./json-rpc.ts";
+import type { Chain, Header, RawLog } from "./provider.ts";
+import { sideBySide } from "./side-by-side.ts";
+
+/** This near to the newest block, blocks are taken one by one; below it in ranges. */
+const CAREFUL_BLOCKS = 64;
+/** Of those, so many are asked for at a time; headers of a range twice as many. */
+export const BLOCKS_AT_ONCE = 8;
+const HEADERS_AT_ONCE = 16;
+const RANGE_BLOCKS = 2_000;
+
+/** What is made of a chain. `Said`: all that is asked about one block. */
+export interface Fold<Said extends { readonly header: Header }> {
+  tip(): { readonly number: number; readonly hash: string } | undefined;
+  /** Without a tip it begins here. */
+  start(newest: Header): number;
+  /** Goes back to the newest block of its own that the chain still has. */
+  leaveOrphans(): Promise<void>;
+  ask(header: Header): Promise<Said>;
+  take(said: Said): Promise<void> | void;
+  takeRange(from: number, to: number): Promise<void>;
+}
+
+export class Follow<Said extends { readonly header: Header }> {
+  readonly #chain: Pick<Chain, "header">;
+  readonly #fold: Fold<Said>;
+  readonly #isStopped: () => boolean;
+  /** Blocks of a range: nodes bound what they answer at once, each in its own way and words. */
+  rangeBlocks = RANGE_BLOCKS;
+
+  constructor(chain: Pick<Chain, "header">, fold: Fold<Said>, isStopped: () => boolean) {
+    this.#chain = chain;
+    this.#fold = fold;
+    this.#isStopped = isStopped;
+  }
+
+  /** The newest block. What the chain has left by then is left here, too. */
+  async newest(): Promise<Header> {
+    const newest = await this.#chain.header("latest");
+    if (newest === undefined) throw new ChainUnreachable("the node has no newest block");
+    // Most passes find the block that they have or the one after it, and need ask no more about ours.
+    const tip = this.#fold.tip();
+    const follows = newest.hash === tip?.hash || newest.parentHash === tip?.hash;
+    if (tip !== undefined && !follows && !(await this.has(tip))) await this.#fold.leaveOrphans();
+    return newest;
+  }
+
+  /** Whether the chain still has this block. */
+  async has(block: { readonly number: number; readonly hash: string }): Promise<boolean> {
+    return (await this.#chain.header(block.number))?.hash === block.hash;
+  }
+
+  /** False when a block did not follow the tip, or it was stopped: the next pass goes back first. */
+  async to(newest: Header): Promise<boolean> {
+    for (;;) {
+      const tip = this.#fold.tip();
+      const next = tip === undefined ? this.#fold.start(newest) : tip.number + 1;
+      if (next > newest.number) return true;
+      const careful = newest.number - CAREFUL_BLOCKS;
+      if (next < careful) await this.ranges(next, careful, (from, to) => this.#fold.takeRange(from, to));
+      else if (!(await this.#takeBlocks(next, newest))) return false;
+      if (this.#isStopped()) return false;
+    }
+  }
+
+  async #takeBlocks(next: number, newest: Header): Promise<boolean> {
+    const asked = sideBySide(newest.number - next + 1, BLOCKS_AT_ONCE, async (place) => {
+      const isNewest = next + place === newest.number;
+      const header = isNewest ? newest : await this.#chain.header(next + place);
+      return header && (await this.#fold.ask(header));
+    });
+    for await (const said of asked) {
+      if (said === undefined || this.#isStopped()) return false;
+      const tip = this.#fold.tip();
+      if (tip?.number === said.header.number - 1 && said.header.parentHash !== tip.hash) return false;
+      await this.#fold.take(said);
+    }
+    return true;
+  }
+
+  /** A range that is refused is halved. */
+  async ranges(from: number, to: number, take: (from: number, to: number) => Promise<void>): Promise<void> {
+    for (let next = from; next <= to && !this.#isStopped();) {
+      const last = Math.min(next + this.rangeBlocks - 1, to);
+      try {
+        await take(next, last);
+        this.rangeBlocks = Math.min(this.rangeBlocks * 2, RANGE_BLOCKS);
+        next = last + 1;
+      } catch (error) {
+        if (this.rangeBlocks === 1) throw error;
+        this.rangeBlocks >>= 1;
+        if (error instanceof ChainUnreachable) throw error;
+      }
+    }
+  }
+
+  async header(number: number): Promise<Header> {
+    const header = await this.#chain.header(number);
+    if (header === undefined) throw new ChainUnreachable("the node lost a block");
+    return header;
+  }
+
+  /**
+   * The logs of a range, with the headers of the last block and of those that `blocksOf` names, rising. Throws
+   * ChainUnreachable where the chain moved while it was read in several answers.
+   */
+  async readRange(
+    from: number,
+    to: number,
+    ask: (last: Header) => Promise<readonly RawLog[]>,
+    blocksOf: (logs: readonly RawLog[]) => readonly number[],
+  ): Promise<{ readonly logs: readonly RawLog[]; readonly headers: readonly Header[] }> {
+    const last = await this.header(to);
+    const logs = await ask(last);
+    if (logs.some(({ blockNumber }) => blockNumber < from || blockNumber > to))
+      throw new ChainUnreachable("a log is of a block that was not asked for");
+    const numbers = [...new Set(blocksOf(logs))].filter((number) => number !== to).sort((a, b) => a - b);
+    const headers: Header[] = [];
+    const asked = sideBySide(numbers.length, HEADERS_AT_ONCE, (place) => this.header(numbers[place]!));
+    for await (const header of asked) headers.push(header);
+    if (!(await this.has(last))) throw new ChainUnreachable("the chain moved while it was read");
+    return { logs, headers: [...headers, last] };
+  }
+}
