@@ -5,17 +5,19 @@
  */
 import type { Address } from "../../protocol/brands.ts";
 import { paddedAddress, TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
+import { hasCode } from "../base/errors.ts";
 import { requireAddress } from "../base/pins.ts";
 import { Attestations } from "./recovery/attestations.ts";
 import { burnsAt, burnsOfExits, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/burns.ts";
 import { Deliveries } from "./recovery/deliveries.ts";
-import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
+import { EvmChain, type Attempt, type Manner } from "./recovery/evm-chain.ts";
 import { ForeignChain } from "./recovery/foreign-chain.ts";
 import { FORWARDERS, Holdings, MESSENGER, type Held } from "./recovery/held.ts";
 import type {
   FoundMoney,
   Recovery,
   RecoveryAct,
+  RecoveryChain,
   RecoveryOptions,
   RecoveryStep,
   RecoveryWait,
@@ -29,8 +31,9 @@ import { Places, vaultsOf, type Place } from "./recovery/places.ts";
  * was done: what one moves, another moves on. That nothing is left is certain once a second round says so, too: what is on
  * its way, and how far addresses were used, logs alone tell, and a node may have left some out.
  */
-export function recoverBridges(options: RecoveryOptions): Promise<Recovery> {
-  return new Round(options).play();
+export async function recoverBridges(options: RecoveryOptions): Promise<Recovery> {
+  const round = await Round.open(options);
+  return round.play();
 }
 
 class Round {
@@ -45,11 +48,36 @@ class Round {
   readonly #strays: StrayMoney[] = [];
   readonly #found: FoundMoney[] = [];
   readonly #steps: RecoveryStep[] = [];
-  readonly #waits: RecoveryWait[] = [];
+  readonly #waits: RecoveryWait[];
 
-  constructor(options: RecoveryOptions) {
-    const { home, chains, altchain, attestations, fetch, signal, dryRun } = options;
-    const common = { isDry: dryRun === true, signal, fetch };
+  /** A chain whose node does not answer is left out and said: what lies on the others moves without it. */
+  static async open(options: RecoveryOptions): Promise<Round> {
+    const waits: RecoveryWait[] = [];
+    const answers = async (where: string, ask: () => Promise<unknown>): Promise<boolean> => {
+      try {
+        await ask();
+        return true;
+      } catch (error) {
+        if (!hasCode(error, "NODE_UNREACHABLE")) throw error;
+        waits.push({ what: `${where}: ${(error as Error).message}`, until: undefined });
+        return false;
+      }
+    };
+    const chains: RecoveryChain[] = [];
+    for (const chain of options.chains)
+      if (await answers(`chain ${chain.chainId}`, () => new EvmChain(chain, mannerOf(options)).head()))
+        chains.push(chain);
+    const { altchain, ...rest } = options;
+    const isThere =
+      altchain !== undefined &&
+      (await answers("the other blockchain", () => new ForeignChain(options, altchain).latest()));
+    return new Round({ ...rest, chains, ...(isThere ? { altchain } : {}) }, waits);
+  }
+
+  private constructor(options: RecoveryOptions, waits: RecoveryWait[]) {
+    const { home, chains, altchain, attestations, fetch, signal } = options;
+    const common = mannerOf(options);
+    this.#waits = waits;
     this.#options = options;
     this.#places = new Places(options);
     this.#home = new EvmChain(home, common);
@@ -274,4 +302,8 @@ class Round {
   #wait(what: string, until: number | undefined): void {
     this.#waits.push({ what, until });
   }
+}
+
+function mannerOf({ dryRun, signal, fetch }: RecoveryOptions): Manner {
+  return { isDry: dryRun === true, signal, fetch };
 }

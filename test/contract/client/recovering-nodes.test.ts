@@ -113,6 +113,15 @@ describe("recovery, and its nodes", function () {
     assert.deepEqual(acts(await through(3)), ["sweep possible"]);
   });
 
+  it("a chain whose node does not answer is said, and holds up nothing that lies on another", async () => {
+    await stage.pay("home", incoming(5).address, AMOUNT);
+    const dead = { chainId: stage.secondChain, rpc: "http://127.0.0.1:9" };
+    const recovery = await stage.recover(5, { chains: [dead], altchain: { rpc: "http://127.0.0.1:9" } });
+    assert.deepEqual(acts(recovery), ["sweep done"], show(recovery));
+    const said = recovery.waitingFor.map(({ what }) => what).join("\n");
+    assert.match(said, new RegExp(`^chain ${String(stage.secondChain)}: .*\nthe other blockchain: `));
+  });
+
   it("the command ends only where two rounds find nothing", async () => {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-recover-"));
     try {

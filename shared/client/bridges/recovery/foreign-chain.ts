@@ -85,10 +85,14 @@ export class ForeignChain {
     return accountKeys.slice(0, header.numRequiredSignatures).includes(key.text);
   }
 
+  latest(): Promise<z.infer<typeof latest>> {
+    return this.#ask("getLatestBlockhash", [{ commitment: "confirmed" }], latest);
+  }
+
   async burn({ key }: Deposit, amount: bigint, terms: BurnTerms): Promise<Attempt> {
     const payer = this.#payer;
     if (payer === undefined || this.#isDry) return { state: "possible" };
-    const { value } = await this.#ask("getLatestBlockhash", [{ commitment: "confirmed" }], latest);
+    const { value } = await this.latest();
     const fields = {
       ...{ amount, maxFee: 0n, finality: FINAL, blockhash: value.blockhash },
       payer: base58.encode(ed25519.getPublicKey(payer)),
