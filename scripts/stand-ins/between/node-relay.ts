@@ -70,6 +70,9 @@ const METHODS_OF: Readonly<Partial<Record<RpcFault, readonly string[]>>> = {
   underpriced: ["eth_sendRawTransaction"],
 };
 
+/** They strike, and count, where they change the answer: out of no logs nothing can be left. */
+const BY_ANSWER: readonly RpcFault[] = ["omits-logs", "reorders-logs", "prunes-states"];
+
 const WORDS: Readonly<Partial<Record<RpcFault, string>>> = {
   "nonce-too-low": "nonce too low: next nonce 7, tx nonce 6",
   "nonce-too-high": "nonce too high",
@@ -123,17 +126,21 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   const canStrike = (fault: RpcFault, method: string): boolean =>
     METHODS_OF[fault]?.includes(method) !== false;
 
-  function faultFor(method: string): Arming | undefined {
+  function faultFor(method: string) {
     const found = armed.find(
       ({ arming, left }) =>
         left > 0 &&
         (arming.method === undefined || arming.method === method) &&
         canStrike(arming.fault, method),
     );
-    if (found !== undefined) found.left -= 1;
     const arming = found?.arming ?? moodyArming(method);
-    if (arming !== undefined) struck.count(arming.fault);
-    return arming;
+    if (arming === undefined) return undefined;
+    const strike = (): void => {
+      if (found !== undefined) found.left -= 1;
+      struck.count(arming.fault);
+    };
+    if (!BY_ANSWER.includes(arming.fault)) strike();
+    return { arming, strike };
   }
 
   function moodyArming(method: string): Arming | undefined {
@@ -178,7 +185,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       const raw = String(params[0]);
       sent.set(keccak256(raw), raw);
     }
-    const arming = faultFor(method);
+    const { arming, strike } = faultFor(method) ?? {};
     switch (arming?.fault) {
       case "lost-question":
         drop();
@@ -200,15 +207,18 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
         reply({ result: null });
         return;
       case "omits-logs":
-        reply({ result: [] });
-        return;
       case "reorders-logs": {
         const told = JSON.parse(await ask(question)) as { result?: unknown[] };
-        answer(JSON.stringify({ ...told, ...(told.result && { result: told.result.reverse() }) }));
+        const isLeftOut = arming.fault === "omits-logs";
+        const { length = 0 } = told.result ?? [];
+        if (length > (isLeftOut ? 0 : 1)) strike?.();
+        const result = isLeftOut ? [] : told.result?.reverse();
+        answer(JSON.stringify({ ...told, ...(told.result && { result }) }));
         return;
       }
       case "prunes-states":
         if (params[1] === "latest") break;
+        strike?.();
         reply({ error: { code: -32000, message: "missing trie node" } });
         return;
       case "late":

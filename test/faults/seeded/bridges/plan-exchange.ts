@@ -74,6 +74,7 @@ function putAccount(random: Random, steps: Step[], { name: what, account }: Supp
     then({ do: "pay", what, chain: "home", amount: String(drawAmount(random, LEAST)), token: "right" });
   if (isLeaving && !forgetsFirst) then({ do: "exchange", act: "forget" });
   if (random.chance(20)) then({ do: "stranger", act: random.pick(["relay", "flush", "refund"]), what });
+  if (random.chance(15)) then({ do: "drop", chain: "exchange" });
 }
 
 /** Money in from an account, for an address on the pool's chain. */

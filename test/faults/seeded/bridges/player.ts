@@ -212,14 +212,14 @@ export class Player {
 
   async go(rounds: number): Promise<void> {
     for (let i = 0; i < rounds; i++) {
-      await this.#forget();
+      await this.forget();
       await this.people.mine(1);
       await sleep(ROUND_MS);
     }
   }
 
   /** The first transaction of ours that waits at a node which is to forget one. */
-  async #forget(): Promise<void> {
+  async forget(): Promise<void> {
     for (const chain of this.#forgetful) {
       if (!(await this.people.blocks[chain].drop())) continue;
       this.#forgetful.delete(chain);

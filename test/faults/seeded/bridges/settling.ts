@@ -57,6 +57,8 @@ export class Settling {
   async settle(): Promise<string | undefined> {
     let left: readonly string[] = [];
     for (let round = 1; round <= MAX_ROUNDS; round++) {
+      // What was to be forgotten on a chain where nothing of ours was sent before.
+      await this.#player.forget();
       // Where nothing of ours is to be mined, it waits for confirmations.
       await this.#player.people.mine((await this.#isMining()) ? 1 : CONFIRMATIONS - 1);
       await sleep(ROUND_MS);
