@@ -220,20 +220,18 @@ export class Bridges {
     return address;
   }
 
-  #watchUntil(): number {
-    return this.#parts.now() + this.#parts.settings.limits.watchDays * DAY_MS;
+  #watchUntil(now: number): number {
+    return now + this.#parts.settings.limits.watchDays * DAY_MS;
   }
 
   async #make(owner: Owner, planned: Planned): Promise<Made> {
     const { asset } = planned.way.home;
     if (!(await orUnavailable(this.#parts.pool.isAsset(asset)))) throw unsupported();
+    const standing = await this.#parts.relay.standing();
+    const now = this.#parts.now();
     const draft: BridgeRecord = {
-      id: uuid(),
-      owner,
-      ...planned,
-      since: { ...(await this.#parts.relay.standing())?.heads },
-      createdAt: this.#parts.now(),
-      watchUntil: this.#watchUntil(),
+      ...{ id: uuid(), owner, ...planned },
+      ...{ since: { ...standing?.heads }, createdAt: now, watchUntil: this.#watchUntil(now) },
     };
     const opening = this.#opened(await this.#parts.store.make(draft, this.#parts.settings.limits));
     const { record } = opening;
@@ -279,7 +277,11 @@ export class Bridges {
   /** Looking at a request that is closed takes it up again. */
   async #watched(record: BridgeRecord): Promise<Opening> {
     if (record.closedAt === undefined) return { kind: "same", record };
-    return this.#parts.store.takeUp(record.id, this.#watchUntil(), this.#parts.settings.limits);
+    return this.#parts.store.takeUp(
+      record.id,
+      this.#watchUntil(this.#parts.now()),
+      this.#parts.settings.limits,
+    );
   }
 
   async #requireAccount(account: Address): Promise<void> {

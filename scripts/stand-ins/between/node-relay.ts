@@ -210,7 +210,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       case "reorders-logs": {
         const told = JSON.parse(await ask(question)) as { result?: unknown[] };
         const isLeftOut = arming.fault === "omits-logs";
-        const { length = 0 } = told.result ?? [];
+        const length = told.result?.length ?? 0;
         if (length > (isLeftOut ? 0 : 1)) strike?.();
         const result = isLeftOut ? [] : told.result?.reverse();
         answer(JSON.stringify({ ...told, ...(told.result && { result }) }));
