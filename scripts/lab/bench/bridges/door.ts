@@ -1,10 +1,9 @@
 // A door before a node or venue that counts what is asked through it, so that a proxy's questions are counted where
-// they leave it and not by its own account. It may take its time, as a node does that is far away.
+// they leave it and not by its own account.
 
 import { Agent, createServer, request, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 
 export interface Door {
   readonly url: string;
@@ -13,8 +12,7 @@ export interface Door {
   stop(): void;
 }
 
-/** Each question takes so many milliseconds longer. */
-export async function openDoor(to: string, longerMs = 0): Promise<Door> {
+export async function openDoor(to: string): Promise<Door> {
   const target = new URL(to);
   const agent = new Agent({ keepAlive: true });
   let asked = 0;
@@ -25,10 +23,8 @@ export async function openDoor(to: string, longerMs = 0): Promise<Door> {
     const onward = request(
       { agent, hostname, port, method, headers, path: url },
       (answer: IncomingMessage) => {
-        void delay(longerMs).then(() => {
-          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(outgoing);
-        });
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
       },
     );
     // Whoever asks sees a connection that ends, as from a node that goes away.
