@@ -59,6 +59,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
 /** Below what the sequencer can do, so that nothing piles up. */
 const RATE = 12;
 const SECS = 20;
+const BLOCK_MS = 1_000;
 const MAX_QUEUE = 500_000;
 const EXPONENT = 20;
 
@@ -72,6 +73,8 @@ ${LIST.join("\n")}
   --runs <n>  repetitions, 1 to 1000
   --rate <n>  of suite sequencer: payments a second, 1 to 1000 (default ${String(RATE)})
   --secs <n>  of suite sequencer: for how long in each repetition, 1 to 1000 (default ${String(SECS)})
+  --block-ms <n> of suite sequencer: time between two blocks, 100 to 1000 (default ${String(BLOCK_MS)})
+  --node-ms <n>  of suite sequencer: what each question to the node takes longer, 0 to 1000 (default 0)
   --queue <n> of suite sequencer: also measures acceptance and memory with so many tickets waiting, up to 500000
   --exponent <n> of suite tree: 2 to this power is the number of leaves, 10 to 24 (default ${String(EXPONENT)})
   --help      this text
@@ -84,6 +87,8 @@ const OPTIONS = {
   runs: { type: "string" },
   rate: { type: "string" },
   secs: { type: "string" },
+  "block-ms": { type: "string" },
+  "node-ms": { type: "string" },
   queue: { type: "string" },
   exponent: { type: "string" },
   help: { type: "boolean" },
@@ -102,6 +107,8 @@ await runCommand(
       runs: wholeNumber("--runs", values.runs ?? String(suite.runs), 1, 1000),
       perSecond: wholeNumber("--rate", values.rate ?? String(RATE), 1, 1000),
       seconds: wholeNumber("--secs", values.secs ?? String(SECS), 1, 1000),
+      blockMs: wholeNumber("--block-ms", values["block-ms"] ?? String(BLOCK_MS), 100, 1000),
+      nodeMs: wholeNumber("--node-ms", values["node-ms"] ?? "0", 0, 1000),
       queue: wholeNumber("--queue", values.queue ?? "0", 0, MAX_QUEUE),
       exponent: wholeNumber("--exponent", values.exponent ?? String(EXPONENT), 10, 24),
     };

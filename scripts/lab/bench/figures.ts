@@ -10,6 +10,9 @@ export interface SuiteOptions {
   /** For suites that send at a rate: how many a second, and for how long in each repetition. */
   readonly perSecond: number;
   readonly seconds: number;
+  /** Of suite sequencer: the chain's time for a block, and what each question to the node takes longer, in milliseconds. */
+  readonly blockMs: number;
+  readonly nodeMs: number;
   /** For suites with a queue: how many wait in it in a part of its own; none leaves that part out. */
   readonly queue: number;
   /** Of the number of leaves, as a power of two. */

@@ -11,9 +11,11 @@ import { ROOMY_KEYS } from "../../stack/proxy-settings.ts";
 import { onStage, type Stage, type StageOptions } from "../../stack/stage.ts";
 import { pinsOf } from "../../stack/stack-wallet.ts";
 import { startChild, type Child } from "./child.ts";
+import { openDoor, type Door } from "./door.ts";
 import { cpuMs, figure, quantile, tell, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
 import type { LoadAnswer, LoadAsk } from "./sequencer/load.ts";
 import { benchLongQueue } from "./sequencer/long-queue.ts";
+import { QuickChain } from "./sequencer/quick-chain.ts";
 import { usageOf, type Usage } from "./sequencer/processes.ts";
 import { writeTrapdoorKeys } from "./trapdoor/keys.ts";
 import { openSimulator } from "./trapdoor/simulator.ts";
@@ -31,18 +33,28 @@ type Parties = Readonly<Record<"proxy" | "enclave" | "chain" | "load", number>>;
 export async function benchSequencer(options: SuiteOptions): Promise<Figures> {
   const simulating = await benchSimulator();
   const load = await startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
+  const doors: Door[] = [];
   try {
-    return await onStage("bench", prepare, async (service) => ({
-      ...(await benchNetwork(service, load, options)),
-      ...(options.queue === 0 ? {} : await benchLongQueue(service, options.queue)),
-      ...simulating,
-    }));
+    return await onStage(
+      "bench",
+      (folder) => prepare(folder, options, doors),
+      async (service) => ({
+        ...(await benchNetwork(service, load, options)),
+        ...(options.queue === 0 ? {} : await benchLongQueue(service, options.queue)),
+        ...simulating,
+      }),
+    );
   } finally {
+    for (const door of doors) door.stop();
     await load.stop();
   }
 }
 
-async function prepare(folder: string): Promise<StageOptions> {
+async function prepare(
+  folder: string,
+  { blockMs, nodeMs }: SuiteOptions,
+  doors: Door[],
+): Promise<StageOptions> {
   const verificationKeys = path.join(folder, "keys");
   await writeTrapdoorKeys(verificationKeys);
   const proxySettings = {
@@ -50,14 +62,21 @@ async function prepare(folder: string): Promise<StageOptions> {
     CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
     CLOISTER_MAX_WAITING: NO_LIMIT,
     CLOISTER_OPERATIONS_PORT: "0",
+    CLOISTER_BLOCK_POLL_MS: String(Math.floor(blockMs / 4)),
   };
-  return { verificationKeys, proxySettings };
+  if (nodeMs === 0) return { verificationKeys, proxySettings };
+  const eachProxy: StageOptions["eachProxy"] = async (_, settings) => {
+    const door = await openDoor(settings["CLOISTER_RPC_URL"]!, nodeMs);
+    doors.push(door);
+    return { ...settings, CLOISTER_RPC_URL: door.url };
+  };
+  return { verificationKeys, proxySettings, eachProxy };
 }
 
 async function benchNetwork(
-  { network, apiKey, chain: provider }: Stage,
+  { network, apiKey, chain: provider, client }: Stage,
   load: Child<LoadAsk, LoadAnswer>,
-  { runs, perSecond, seconds }: SuiteOptions,
+  { runs, perSecond, seconds, blockMs }: SuiteOptions,
 ): Promise<Figures> {
   const { entry, chain } = network;
   await load.ask({ type: "open", baseUrl: entry.base_url, apiKey, users: USERS, pins: pinsOf(entry) });
@@ -71,6 +90,7 @@ async function benchNetwork(
     chain: chain.pid,
     load: load.pid,
   };
+  const quick = await QuickChain.start(provider, client, blockMs);
   const before = usagesOf(parties);
   const startedAt = performance.now();
   const steady: LoadAnswer[] = [];
@@ -86,12 +106,15 @@ async function benchNetwork(
   for (let round = 0; round < runs; round++)
     bursts.push(await load.ask({ type: "send", count: BURST, pace: { underWay: UNDER_WAY } }));
   const after = usagesOf(parties);
+  const behind = await quick.stop();
 
   const pace = `${String(perSecond)} private transfers a second for ${String(seconds)} s`;
   return {
-    ...tell(`${String(USERS)} users, ${pace}, blocks every second`, {
+    ...tell(`${String(USERS)} users, ${pace}, blocks every ${String(blockMs)} ms`, {
       tickets_per_second: figure(ratesOf(steady), "1/s"),
       ...steadyFigures(steady),
+      index_behind_p50_blocks: figure(quantile(behind, 0.5), "blocks"),
+      index_behind_p99_blocks: figure(quantile(behind, 0.99), "blocks"),
     }),
     ...tell(`${String(BURST)} as fast as they are taken, ${String(UNDER_WAY)} requests under way`, {
       burst_per_second: figure(ratesOf(bursts), "1/s"),

@@ -7,7 +7,7 @@ import type { JsonRpcProvider } from "ethers";
 import type { BridgesEntry } from "../../../base/stack-file.ts";
 import { chainAt } from "../../../stack/bridges/people.ts";
 import { onStage as onAnyStage, type Stage as AnyStage, type StageOptions } from "../../../stack/stage.ts";
-import { openDoor, type Door } from "./door.ts";
+import { openDoor, type Door } from "../door.ts";
 import { memorySettings } from "./memory.ts";
 
 /** The two beside the pool's by their names in the stack's settings. */

@@ -1,9 +1,10 @@
 // A door before a node or venue that counts what is asked through it, so that a proxy's questions are counted where
-// they leave it and not by its own account.
+// they leave it and not by its own account. It may take its time, as a node does that is far away.
 
 import { Agent, createServer, request, type IncomingMessage } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 export interface Door {
   readonly url: string;
@@ -12,7 +13,8 @@ export interface Door {
   stop(): void;
 }
 
-export async function openDoor(to: string): Promise<Door> {
+/** Each question takes so many milliseconds longer. */
+export async function openDoor(to: string, longerMs = 0): Promise<Door> {
   const target = new URL(to);
   const agent = new Agent({ keepAlive: true });
   let asked = 0;
@@ -23,8 +25,10 @@ export async function openDoor(to: string): Promise<Door> {
     const onward = request(
       { agent, hostname, port, method, headers, path: url },
       (answer: IncomingMessage) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
+        void delay(longerMs).then(() => {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(outgoing);
+        });
       },
     );
     // Whoever asks sees a connection that ends, as from a node that goes away.
