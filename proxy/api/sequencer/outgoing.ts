@@ -100,7 +100,8 @@ export class OutgoingCalls {
     const { nonce, first } = this.#hole;
     const head = await this.#term.chain.header("latest");
     // A node that is behind shows holes that are none.
-    if (head?.hash === tip.hash) await this.#sending.fill(nonce, first, this.#carriedBy(first), head);
+    const isBehind = head === undefined || (head.number <= tip.number && head.hash !== tip.hash);
+    if (!isBehind) await this.#sending.fill(nonce, first, this.#carriedBy(first), head);
   }
 
   /** The nonce is used. True until the index has the block that used it. */

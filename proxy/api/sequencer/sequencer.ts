@@ -33,6 +33,8 @@ export interface SequencerOptions extends Partial<SequencerLimits> {
   readonly leaseMs?: number;
 }
 
+/** The index may be so many blocks behind: where they come faster than a question is answered it always is. */
+const MOST_BEHIND = 2;
 /** A proxy that has been without an enclave for so long lets another one submit. */
 const STEP_DOWN_AFTER_MS = 5_000;
 const LEASE_MS = 5_000;
@@ -271,8 +273,9 @@ export class Sequencer {
   async #sendNext(term: Term, next: Next): Promise<boolean> {
     const { tip } = next;
     const head = await this.#parts.chain.header("latest");
-    // Built on anything but the newest block, a batch would meet a queue it does not expect.
-    if (head?.hash !== tip.hash) {
+    // Built on older blocks, a batch would meet a queue that it does not expect.
+    const behind = (head?.number ?? Infinity) - tip.number;
+    if (head === undefined || behind > MOST_BEHIND || (behind <= 0 && head.hash !== tip.hash)) {
       this.#isWanted = true;
       return false;
     }
@@ -285,7 +288,7 @@ export class Sequencer {
     await this.#newestBlock(term);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
     // nonce, too, may be one that was reorganised out, with what was sent later still to come; or somebody has used it.
-    if (this.#hashAt(tip.number) !== tip.hash || used > nonce) {
+    if ([tip, head].some(({ number, hash }) => this.#hashAt(number) !== hash) || used > nonce) {
       this.#isWanted = true;
       return false;
     }

@@ -204,6 +204,20 @@ describe("sequencer on a real chain with the real pool", function () {
     assert.equal(on.sequencer.state().blockedBy, undefined);
   });
 
+  it("sends also where a block comes before each answer about the newest one", async () => {
+    await on.seed();
+    const made = on.spend(on.rooted().root);
+    const { header } = on.chain;
+    Object.assign(on.chain, {
+      async header(at: Parameters<typeof header>[0]) {
+        if (at === "latest") await on.mine();
+        return header(at);
+      },
+    });
+    await on.reaches(await on.accept(made), "confirmed");
+    assert.equal(await on.executions(made), 1);
+  });
+
   it("holds a queued ticket while the chain is unreachable, and sends it when the chain is back", async () => {
     await on.seed();
     await on.sequencer.stop();
