@@ -183,7 +183,8 @@ export class Money {
   readonly options: SequencerOptions;
   readonly sender: Address;
   now: () => number = Date.now;
-  /** These three are taken up by the next `restart`. */
+  /** These four are taken up by the next `restart`. */
+  indexEveryMs = 40;
   logger: Logger = SILENT;
   metrics: Metrics = createMetrics();
   errands: Errands | undefined;
@@ -311,7 +312,7 @@ export class Money {
     const { lease, tickets: store } = stores;
     const indexer = new Indexer(this.chain, this.pool, data, SILENT, {
       deploymentBlock: this.deploymentBlock,
-      pollIntervalMs: 40,
+      pollIntervalMs: this.indexEveryMs,
     });
     const tickets = createTickets(store, {
       tipNumber: () => data.tip()?.number,
