@@ -1,7 +1,7 @@
 // Benchmarks: `npm run bench -- <suite> [--json]`. One suite a file; every figure has a name that stays, so that
 // results of different commits can be compared. No test looks at these numbers.
 
-import { describeMachine, jsonLine, type Figures, type SuiteOptions } from "./bench/figures.ts";
+import { BLOCK_MS, describeMachine, jsonLine, type Figures, type SuiteOptions } from "./bench/figures.ts";
 import { runCommand, UsageError, wholeNumber } from "../base/command.ts";
 
 interface Suite {
@@ -59,7 +59,6 @@ const SUITES: Readonly<Record<string, Suite>> = {
 /** Below what the sequencer can do, so that nothing piles up. */
 const RATE = 12;
 const SECS = 20;
-const BLOCK_MS = 1_000;
 const MAX_QUEUE = 500_000;
 const EXPONENT = 20;
 

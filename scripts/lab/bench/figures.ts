@@ -4,6 +4,9 @@ import { execFileSync } from "node:child_process";
 import { cpus, loadavg, totalmem } from "node:os";
 import { repositoryRoot } from "../../build/circuits/compile.ts";
 
+/** The local chains' time for a block. */
+export const BLOCK_MS = 1_000;
+
 export interface SuiteOptions {
   /** Repetitions of what is repeated. */
   readonly runs: number;

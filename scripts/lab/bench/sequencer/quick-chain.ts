@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonRpcProvider } from "ethers";
 import type { Client } from "../../../../shared/client/index.ts";
+import { BLOCK_MS } from "../figures.ts";
 
 const LOOK_EVERY_MS = 50;
 
@@ -18,7 +19,7 @@ export class QuickChain {
     this.#client = client;
   }
 
-  /** The node makes no more blocks by itself. */
+  /** Until it is stopped, the node makes no blocks by itself. */
   static async start(chain: JsonRpcProvider, client: Client, blockMs: number): Promise<QuickChain> {
     const quick = new QuickChain(chain, client);
     await chain.send("evm_setIntervalMining", [0]);
@@ -33,6 +34,7 @@ export class QuickChain {
   async stop(): Promise<readonly number[]> {
     this.#isStopped = true;
     await this.#end;
+    await this.#chain.send("evm_setIntervalMining", [BLOCK_MS / 1000]);
     return this.#behind;
   }
 
