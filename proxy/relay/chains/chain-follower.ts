@@ -11,7 +11,7 @@ import { MOST_HELD, seenByContracts } from "../../base/chain/seen-by-contracts.t
 import { keysOf, type Key } from "./events.ts";
 import { Holdings } from "./holdings.ts";
 import type { WatchedContracts } from "./logs-seen.ts";
-import type { Block, Entry, Ledger } from "./ledger.ts";
+import type { Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, listed, saidOf, type LogQuestion } from "./log-questions.ts";
 import { BLOCKS_AT_ONCE, Follow, type Fold } from "../../base/chain/follow.ts";
 import { createPassing } from "../../base/chain/passing.ts";
@@ -27,19 +27,16 @@ export interface FollowedChain {
   readonly pollIntervalMs: number;
 }
 
-/** A block that was shown empty so often, though by its header one of the contracts may have spoken. */
-interface Doubtful {
-  readonly block: Header;
-  readonly times: number;
-}
-
-/** Blocks that were read for some addresses in a range: what a node left out of that shows in no header that was looked at. */
+/** Blocks of which a node may have left something out that shows nowhere else: they are read again, ever less often. */
 interface Stretch {
-  readonly addresses: ReadonlySet<Key>;
+  /** Undefined: all that are watched when it is read. */
+  readonly addresses?: ReadonlySet<Key>;
   readonly from: number;
   readonly to: number;
-  /** It was asked for so often. */
-  readonly times: number;
+  /** The tip when it was read last; of what became one, the oldest. */
+  readonly readAt: number;
+  /** So many blocks later it is read again; then after twice as many. */
+  readonly pause: number;
 }
 
 /** What a block was asked for; without logs while nobody is watched. */
@@ -61,10 +58,9 @@ const NEAR_BLOCKS = 8;
 const CLOCKS_SECS = 600;
 /** What a node may have left out is looked for so often: with every block it would be half as many questions more while nothing happens. */
 const AGAIN_EVERY_BLOCKS = 2;
-/** By chance a header may also name a contract that said nothing. */
-const MOST_TIMES_ASKED = 5;
-/** Of a stretch, and so many of them in one look. */
-const STRETCH_TIMES = 4;
+/** A replica that lags leaves the same out for a while, not so many times: on blocks of a quarter second this is a minute or two. */
+const LONGEST_PAUSE = 256;
+/** In one look. */
 const STRETCHES_AT_ONCE = 4;
 
 export class ChainFollower {
@@ -77,7 +73,6 @@ export class ChainFollower {
   readonly #ofBlocks: readonly LogQuestion[];
   readonly #mayHaveSpoken: readonly ReturnType<typeof mayHaveSaid>[];
   readonly #holdings: Holdings;
-  #doubtful: Doubtful[] = [];
   #stretches: Stretch[] = [];
   #lookedAgainAt = -Infinity;
   /** What contracts see as the block's number; undefined inside: the node does not tell. */
@@ -130,8 +125,10 @@ export class ChainFollower {
     this.#isRightChain = true;
     const newest = await this.#following.newest();
     if (this.ledger.tip() === undefined) this.#take(await this.#saidIn(newest));
-    await this.#lookAgain();
+    const looksAgain = this.#isTimeToLookAgain();
+    if (looksAgain) await this.#compareHoldings();
     await this.#newcomers.welcome((fresh) => this.#lookBack(fresh));
+    if (looksAgain) await this.#readStretches();
     await this.#following.to(newest);
   }
 
@@ -147,12 +144,15 @@ export class ChainFollower {
       ask: (header) => this.#saidIn(header),
       take: (said) => this.#take(said),
       takeRange: async (from, to) => {
-        const addresses = new Set(this.#watched.addresses(this.#chain.where));
-        const { entries, last } = await this.#readRange(addresses, from, to);
+        const { entries, last } = await this.#readRange(this.#addresses(), from, to);
         this.ledger.append([last], entries);
-        this.#remember({ addresses, from, to, times: 1 });
+        this.#remember({ from, to });
       },
     };
+  }
+
+  #addresses(): ReadonlySet<Key> {
+    return this.#watched.addresses(this.#chain.where);
   }
 
   async #saidIn(header: Header): Promise<Said> {
@@ -164,18 +164,19 @@ export class ChainFollower {
   #take({ header, isWatching, logs }: Said): void {
     this.ledger.append([header], this.#entriesOf(logs, new Map([[header.number, header]])));
     if (isWatching && logs.length === 0 && this.#mayHaveSpoken.some((may) => may(header)))
-      this.#doubtful.push({ block: header, times: 1 });
+      this.#remember({ from: header.number, to: header.number });
   }
 
-  /** For what a node has left out: blocks that may have said something, ranges, and what addresses hold as of the tip. */
-  async #lookAgain(): Promise<void> {
+  #isTimeToLookAgain(): boolean {
+    const { number } = this.ledger.tip()!;
+    const isEarly = number >= this.#lookedAgainAt && number < this.#lookedAgainAt + AGAIN_EVERY_BLOCKS;
+    if (isEarly || this.#watched.size === 0) return false;
+    this.#lookedAgainAt = number;
+    return true;
+  }
+
+  async #compareHoldings(): Promise<void> {
     const tip = this.ledger.tip()!;
-    const isEarly =
-      tip.number >= this.#lookedAgainAt && tip.number < this.#lookedAgainAt + AGAIN_EVERY_BLOCKS;
-    if (isEarly || this.#watched.size === 0) return;
-    this.#lookedAgainAt = tip.number;
-    await this.#askDoubtful();
-    await this.#askStretches(tip.number);
     const { tokens } = this.#chain.contracts;
     const seen = await this.#holdings.ask(Math.floor(MOST_HELD / tokens.length), (keys) => {
       const accounts = keys.flatMap((account) => tokens.map((token) => ({ account, token })));
@@ -185,68 +186,51 @@ export class ChainFollower {
     if (seen !== undefined) this.#holdings.compare(seen.held, tip.number);
   }
 
-  async #askDoubtful(): Promise<void> {
-    const doubtful = this.#doubtful.filter(
-      ({ block }) => this.ledger.blockAt(block.number)?.hash === block.hash,
-    );
-    const counts = await this.#readAgain(doubtful.map(({ block }) => block));
-    const found = doubtful.flatMap(({ block }, i) => (counts[i]! > 0 ? [block.number] : []));
-    if (found.length > 0)
-      this.#log.warn({ blocks: found }, "the node had left out what was said in these blocks");
-    this.#doubtful = doubtful.flatMap(({ block, times }, i) =>
-      counts[i] === 0 && times + 1 < MOST_TIMES_ASKED ? [{ block, times: times + 1 }] : [],
-    );
-  }
-
-  /** How many logs each has. */
-  async #readAgain(blocks: readonly Block[]): Promise<number[]> {
-    const asked = sideBySide(blocks.length, BLOCKS_AT_ONCE, (place) =>
-      this.#ask(this.#ofBlocks, { blockHash: blocks[place]!.hash as Header["hash"] }),
-    );
-    const counts: number[] = [];
-    for await (const logs of asked) {
-      const block = blocks[counts.length]!;
-      this.ledger.insert(this.#entriesOf(logs, new Map([[block.number, block]])));
-      counts.push(logs.length);
-    }
-    return counts;
-  }
-
-  async #askStretches(tip: number): Promise<void> {
-    const pieces: Stretch[] = [];
-    for (const one of this.#stretches.splice(0, STRETCHES_AT_ONCE)) {
+  async #readStretches(): Promise<void> {
+    const tip = this.ledger.tip()!.number;
+    const due = this.#stretches
+      .filter(({ readAt, pause }) => tip >= readAt + pause || tip < readAt)
+      .slice(0, STRETCHES_AT_ONCE);
+    this.#stretches = this.#stretches.filter((one) => !due.includes(one));
+    const pieces = due.map((one) => {
       const to = Math.min(one.to, one.from + this.#following.rangeBlocks - 1);
-      pieces.push({ ...one, to });
-      // Before it is asked for: a range that its node refuses is not asked for without end.
-      if (one.times + 1 < STRETCH_TIMES) this.#remember({ ...one, to, times: one.times + 1 });
-      if (to < one.to) this.#remember({ ...one, from: to + 1 });
-    }
+      const pause = one.pause * 2;
+      // Before it is read: a range that its node refuses is not asked for without end.
+      if (pause <= LONGEST_PAUSE) this.#remember({ ...one, to }, pause);
+      if (to < one.to) this.#stretches.push({ ...one, from: to + 1 });
+      return { ...one, to };
+    });
     // What is above the tip was reorganised out, and is read when blocks of another branch take its place.
     const known = pieces.filter(({ from }) => from <= tip);
-    const asked = sideBySide(known.length, known.length, (place) => {
-      const { addresses, from, to } = known[place]!;
+    const read = sideBySide(known.length, known.length, (place) => {
+      const { addresses = this.#addresses(), from, to } = known[place]!;
       return this.#readRange(addresses, from, Math.min(to, tip));
     });
-    for await (const { entries, last } of asked) {
+    for await (const { entries, last } of read) {
       // Of another branch by now: the next pass leaves ours, and reads what takes its place.
-      if ((this.ledger.blockAt(last.number)?.hash ?? last.hash) === last.hash) this.ledger.insert(entries);
+      if ((this.ledger.blockAt(last.number)?.hash ?? last.hash) !== last.hash) continue;
+      if (this.ledger.insert(entries))
+        this.#log.warn({ upTo: last.number }, "the node had left out what was said in some blocks");
     }
   }
 
   /**
-   * Those that overlap or touch become one: with new addresses in every block, as a developer can make them, the list must
-   * not grow.
+   * Those that are near each other become one: with new addresses in every block, as a developer can make them, the list
+   * must not grow.
    */
-  #remember(added: Stretch): void {
+  #remember(read: Pick<Stretch, "addresses" | "from" | "to">, pause = AGAIN_EVERY_BLOCKS): void {
     const isNear = (one: Stretch): boolean =>
-      one.times === added.times && one.from <= added.to + 1 && added.from <= one.to + 1;
-    const near = [added, ...this.#stretches.filter(isNear)];
+      one.pause === pause && one.from <= read.to + pause && read.from <= one.to + pause;
+    const near = this.#stretches.filter(isNear);
+    const sets = [read, ...near].map(({ addresses }) => addresses);
+    const named = sets.filter((addresses) => addresses !== undefined);
     this.#stretches = this.#stretches.filter((one) => !isNear(one));
     this.#stretches.push({
-      addresses: listed(near.map(({ addresses }) => addresses)),
-      from: Math.min(...near.map(({ from }) => from)),
-      to: Math.max(...near.map(({ to }) => to)),
-      times: added.times,
+      ...(named.length === sets.length && { addresses: listed(named) }),
+      from: Math.min(read.from, ...near.map(({ from }) => from)),
+      to: Math.max(read.to, ...near.map(({ to }) => to)),
+      readAt: Math.min(this.ledger.tip()!.number, ...near.map(({ readAt }) => readAt)),
+      pause,
     });
   }
 
@@ -259,17 +243,15 @@ export class ChainFollower {
     const near = Math.max(since, tip - NEAR_BLOCKS + 1);
     await this.#following.ranges(since, near - 1, async (from, to) => {
       this.ledger.insert((await this.#readRange(keys, from, to)).entries);
-      this.#remember({ addresses: keys, from, to, times: 1 });
+      this.#remember({ addresses: keys, from, to });
     });
-    const blocks: Block[] = [];
-    const asked = sideBySide(
-      tip - near + 1,
-      BLOCKS_AT_ONCE,
-      async (place) => this.ledger.blockAt(near + place) ?? (await this.#following.header(near + place)),
-    );
-    for await (const block of asked) blocks.push(block);
-    await this.#readAgain(blocks);
-    this.#remember({ addresses: keys, from: near, to: tip, times: 1 });
+    const asked = sideBySide(tip - near + 1, BLOCKS_AT_ONCE, async (place) => {
+      const block = this.ledger.blockAt(near + place) ?? (await this.#following.header(near + place));
+      return { block, logs: await this.#ask(this.#ofBlocks, { blockHash: block.hash as Header["hash"] }) };
+    });
+    for await (const { block, logs } of asked)
+      this.ledger.insert(this.#entriesOf(logs, new Map([[block.number, block]])));
+    this.#remember({ addresses: keys, from: near, to: tip });
   }
 
   async #firstBlockOf(fresh: readonly WatchedRequest[], tip: number): Promise<number> {

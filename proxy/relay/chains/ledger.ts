@@ -66,11 +66,12 @@ export class Ledger {
     this.#tell(changed);
   }
 
-  /** What blocks at or below the tip say of addresses that are new here. What is known already changes nothing. */
-  insert(entries: readonly Entry[]): void {
+  /** What blocks at or below the tip say, of addresses that are new here or read again. Whether any of it was new. */
+  insert(entries: readonly Entry[]): boolean {
     const changed = new Set<Key>();
     for (const entry of entries) this.#file(entry, changed);
     this.#tell(changed);
+    return changed.size > 0;
   }
 
   /** Kept blocks, rising: to find where the chain left us. */
