@@ -115,10 +115,13 @@ export class Indexer {
     this.#logger = logger;
     this.#options = options;
     this.#mayHold = mayHaveSaid(pool.address);
-    this.#following = new Follow(chain, this.#fold(), () => this.#passing.isStopped());
+    this.#following = new Follow(chain, this.#fold(), {
+      isStopped: () => this.#passing.isStopped(),
+      pollIntervalMs: options.pollIntervalMs,
+    });
     this.#passing = createPassing(
       () => this.#pass(),
-      options.pollIntervalMs,
+      () => this.#following.waitMs(),
       (error) => {
         if (error instanceof ChainUnreachable)
           this.#logger.warn({ reason: error.message }, "indexing waits for the chain");

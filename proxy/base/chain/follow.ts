@@ -13,6 +13,9 @@ const CAREFUL_BLOCKS = 64;
 export const BLOCKS_AT_ONCE = 8;
 const HEADERS_AT_ONCE = 16;
 const RANGE_BLOCKS = 2_000;
+/** Blocks of a quick chain come faster than that, and faster than passes. */
+const QUICK_MS = 500;
+const QUICK_POLL_MS = 10;
 
 /** What is made of a chain. `Said`: all that is asked about one block. */
 export interface Fold<Said extends { readonly header: Header }> {
@@ -26,28 +29,73 @@ export interface Fold<Said extends { readonly header: Header }> {
   takeRange(from: number, to: number): Promise<void>;
 }
 
+export interface FollowOptions {
+  readonly isStopped: () => boolean;
+  readonly pollIntervalMs: number;
+  /** Milliseconds, of any clock that only goes on. */
+  readonly now?: () => number;
+}
+
 export class Follow<Said extends { readonly header: Header }> {
   readonly #chain: Pick<Chain, "header">;
   readonly #fold: Fold<Said>;
   readonly #isStopped: () => boolean;
+  readonly #pollIntervalMs: number;
+  readonly #now: () => number;
+  /** Of blocks above the tip: asked for together with the newest one. */
+  #between: readonly Header[] = [];
+  #isQuick = false;
+  #cameAt = -Infinity;
   /** Blocks of a range: nodes bound what they answer at once, each in its own way and words. */
   rangeBlocks = RANGE_BLOCKS;
 
-  constructor(chain: Pick<Chain, "header">, fold: Fold<Said>, isStopped: () => boolean) {
+  constructor(chain: Pick<Chain, "header">, fold: Fold<Said>, options: FollowOptions) {
+    const { isStopped, pollIntervalMs, now = () => performance.now() } = options;
     this.#chain = chain;
     this.#fold = fold;
     this.#isStopped = isStopped;
+    this.#pollIntervalMs = pollIntervalMs;
+    this.#now = now;
+  }
+
+  /** Milliseconds until the next pass: on a quick chain next to none. */
+  waitMs(): number {
+    return this.#isQuickNow() ? Math.min(QUICK_POLL_MS, this.#pollIntervalMs) : this.#pollIntervalMs;
   }
 
   /** The newest block. What the chain has left by then is left here, too. */
   async newest(): Promise<Header> {
-    const newest = await this.#chain.header("latest");
-    if (newest === undefined) throw new ChainUnreachable("the node has no newest block");
-    // Most passes find the block that they have or the one after it, and need ask no more about ours.
     const tip = this.#fold.tip();
-    const follows = newest.hash === tip?.hash || newest.parentHash === tip?.hash;
-    if (tip !== undefined && !follows && !(await this.has(tip))) await this.#fold.leaveOrphans();
+    const next = (tip?.number ?? 0) + 1;
+    // Where each answer that is waited for is a block, blocks are asked for before it is known that they are there.
+    const ahead = this.#isQuickNow() ? [next, next + 1] : [];
+    const [newest, ...between] = await Promise.all([
+      this.#chain.header("latest"),
+      ...ahead.map((number) => this.#chain.header(number).catch(() => undefined)),
+    ]);
+    if (newest === undefined) throw new ChainUnreachable("the node has no newest block");
+    this.#between = between.filter((header) => header !== undefined);
+    if (tip === undefined) return newest;
+    this.#measure(newest.number - tip.number);
+    // Most passes find the block that they have or one after it, and need ask no more about ours.
+    const follows = [...this.#between.filter(({ number }) => number === next), newest].some(
+      ({ hash, parentHash }) => hash === tip.hash || parentHash === tip.hash,
+    );
+    if (!follows && !(await this.has(tip))) await this.#fold.leaveOrphans();
     return newest;
+  }
+
+  #isQuickNow(): boolean {
+    return this.#isQuick && this.#now() - this.#cameAt < QUICK_MS;
+  }
+
+  /** A quick chain is known by several blocks in one pass, and no more where one took long. */
+  #measure(came: number): void {
+    if (came < 1) return;
+    const now = this.#now();
+    const isQuick = now - this.#cameAt < came * QUICK_MS;
+    this.#cameAt = now;
+    this.#isQuick = isQuick && (this.#isQuick || came > 1);
   }
 
   /** Whether the chain still has this block. */
@@ -70,8 +118,9 @@ export class Follow<Said extends { readonly header: Header }> {
 
   async #takeBlocks(next: number, newest: Header): Promise<boolean> {
     const asked = sideBySide(newest.number - next + 1, BLOCKS_AT_ONCE, async (place) => {
-      const isNewest = next + place === newest.number;
-      const header = isNewest ? newest : await this.#chain.header(next + place);
+      const number = next + place;
+      const known = [newest, ...this.#between].find((header) => header.number === number);
+      const header = known ?? (await this.#chain.header(number));
       return header && (await this.#fold.ask(header));
     });
     for await (const said of asked) {

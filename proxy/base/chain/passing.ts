@@ -16,7 +16,7 @@ export interface Passing {
 
 export function createPassing(
   pass: () => Promise<void>,
-  intervalMs: number,
+  intervalMs: number | (() => number),
   report: (error: unknown) => void,
 ): Passing {
   let running: Promise<void> | undefined;
@@ -58,7 +58,8 @@ export function createPassing(
     } catch (error) {
       report(error);
     }
-    if (!isStopped) timer = setTimeout(() => void loop(), intervalMs);
+    if (isStopped) return;
+    timer = setTimeout(() => void loop(), typeof intervalMs === "number" ? intervalMs : intervalMs());
   }
 
   return {

@@ -93,10 +93,13 @@ export class ChainFollower {
     this.#holdings = new Holdings({
       ...{ watched, ledger, where: chain.where, newcomers: this.#newcomers, logger: this.#log },
     });
-    this.#following = new Follow(chain.chain, this.#fold(), () => this.passing.isStopped());
+    this.#following = new Follow(chain.chain, this.#fold(), {
+      isStopped: () => this.passing.isStopped(),
+      pollIntervalMs: chain.pollIntervalMs,
+    });
     this.passing = createPassing(
       () => this.#pass(),
-      chain.pollIntervalMs,
+      () => this.#following.waitMs(),
       (error) => {
         this.#isRightChain = false;
         if (error instanceof ChainUnreachable)
