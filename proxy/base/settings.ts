@@ -58,7 +58,10 @@ const SETTINGS = {
   CLOISTER_POOL: [undefined, "address of the pool"],
   CLOISTER_DEPLOYMENT_BLOCK: ["0", "block in which the pool was created"],
   CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
-  CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
+  CLOISTER_BLOCK_POLL_MS: [
+    "1000",
+    "how often a new block is looked for; at once where blocks take less than half a second",
+  ],
   CLOISTER_CALLS_IN_FLIGHT: ["4", "calls of the gas wallet that are sent and in no block, at most"],
   CLOISTER_MEMBERS_PER_CALL: ["64", "payments that one call carries, at most"],
   CLOISTER_GAS_PER_CALL: [

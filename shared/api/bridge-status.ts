@@ -65,7 +65,7 @@ export const bridgeReason = z.enum(BRIDGE_REASONS).meta({
   "x-enumDescriptions": {
     AMOUNT_TOO_SMALL: "Less than `minimum` came. Send more, or take it back",
     MONEY_MISPLACED:
-      "A token lies at an address of the request on a chain where it is not awaited. Take it back, see `without_help`",
+      "A token, or the chain's coin, lies at an address of the request where it is not awaited. Take it back, see `without_help`",
     SIGNATURE_AWAITED: "The client has to sign the burn: be online, see `sign`",
     ATTESTATION_PENDING: "The attester of the burn has not signed yet. Passes by itself",
     SLOW_WAY: "The slow, free way was taken. Passes by itself",

@@ -9,7 +9,7 @@ import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import { ChainUnreachable } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";
 
-/** Addresses in hex; wider words are taken as they are. */
+/** Addresses in hex; wider words are taken as they are. The zero address as the token is the chain's coin. */
 export interface Held {
   readonly account: string;
   readonly token: string;
@@ -26,14 +26,16 @@ export const MOST_HELD = 400;
 const CODE = [
   "6370a08231600052", // memory[0] = selector of balanceOf(address), which ends at 32
   "43606052", // memory[96] = NUMBER
-  "6080604c", // to = 128, from = 76, the end of this code
-  "5b38811015604357", // 16: while (from < CODESIZE)
+  "60806059", // to = 128, from = 89, the end of this code
+  "5b38811015605057", // 16: while (from < CODESIZE)
   "604081602039", // memory[32] = account, memory[64] = token
   "6020826024601c6040515afa", // STATICCALL(GAS, token, 28, 36, to, 32)
   "601f3d111660019003", // 0 if that was answered with a word, otherwise all bits
   "8251178252", // memory[to] |= it
+  "604051604457", // without a token,
+  "6020513182525b", // memory[to] = BALANCE(account)
   "6040019060200190601056", // from += 64, to += 32
-  "5b50606090036060f3", // 67: RETURN(96, to - 96)
+  "5b50606090036060f3", // 80: RETURN(96, to - 96)
 ].join("");
 
 const NOT_TOLD = (1n << 256n) - 1n;

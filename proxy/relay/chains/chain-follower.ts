@@ -8,7 +8,7 @@ import { ChainUnreachable } from "../../base/chain/json-rpc.ts";
 import type { Chain, Header, LogRange, RawLog } from "../../base/chain/provider.ts";
 import { sideBySide } from "../../base/chain/side-by-side.ts";
 import { MOST_HELD, seenByContracts } from "../../base/chain/seen-by-contracts.ts";
-import { keysOf, type Key } from "./events.ts";
+import { COIN, keysOf, type Key } from "./events.ts";
 import { Holdings } from "./holdings.ts";
 import type { WatchedContracts } from "./logs-seen.ts";
 import type { Entry, Ledger } from "./ledger.ts";
@@ -180,13 +180,17 @@ export class ChainFollower {
 
   async #compareHoldings(): Promise<void> {
     const tip = this.ledger.tip()!;
-    const { tokens } = this.#chain.contracts;
+    const tokens = [...this.#chain.contracts.tokens, COIN];
     const seen = await this.#holdings.ask(Math.floor(MOST_HELD / tokens.length), (keys) => {
       const accounts = keys.flatMap((account) => tokens.map((token) => ({ account, token })));
       return seenByContracts(this.#chain.chain, accounts, tip.hash as Header["hash"]);
     });
     this.#seen = { number: seen?.number ?? this.#seen?.number };
-    if (seen !== undefined) this.#holdings.compare(seen.held, tip.number);
+    const isCoin = ({ token }: { readonly token: string }): boolean => token === COIN;
+    for (const { account, amount } of seen?.held.filter(isCoin) ?? [])
+      this.ledger.holdsCoins(account, amount);
+    const held = seen?.held.filter((one) => !isCoin(one)) ?? [];
+    if (seen !== undefined) this.#holdings.compare(held, tip.number);
   }
 
   async #readStretches(): Promise<void> {

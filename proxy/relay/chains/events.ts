@@ -74,6 +74,9 @@ export type BridgeEvent =
       readonly amount: bigint;
     };
 
+/** In the place of a token: the chain's coin. */
+export const COIN = `0x${"0".repeat(40)}`;
+
 export const keyOf = (address: string): Key => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
 export const addressIn = (key: Key): string => `0x${key.slice(26)}`;
 

@@ -43,6 +43,8 @@ export class Ledger {
   /** Rising by number. The last one is the tip. */
   readonly #blocks: Kept[] = [];
   readonly #byKey = new Map<Key, Entry[]>();
+  /** What addresses hold of the chain's coin, which no event tells. */
+  readonly #coins = new Map<Key, bigint>();
   #appends = 0;
 
   constructor(options: LedgerOptions) {
@@ -122,6 +124,17 @@ export class Ledger {
     for (const { block } of this.#byKey.get(key) ?? [])
       this.#blocks[this.#placeOf(block.number)]?.keys.delete(key);
     this.#byKey.delete(key);
+    this.#coins.delete(key);
+  }
+
+  holdsCoins(key: Key, amount: bigint): void {
+    if (amount === this.coinsOf(key)) return;
+    this.#coins.set(key, amount);
+    this.#tell(new Set([key]));
+  }
+
+  coinsOf(key: Key): bigint {
+    return this.#coins.get(key) ?? 0n;
   }
 
   /** In the chain's order. */

@@ -7,6 +7,7 @@ import { MOST_DEPOSITS_SHOWN, type BridgeReason } from "../../../shared/api/brid
 import { withoutHelp } from "../../base/bridge/unseen-status.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
+import { COIN } from "../chains/events.ts";
 import type { Progress, Remark, Trouble, Wait, Waits } from "../requests.ts";
 import { arrivalsFromOutside, isOver, traceDeposits, type DepositTrace } from "./deposit-trace.ts";
 import { burnsOf, vaultsOf, type BridgeFacts, type Burn, type VaultFacts } from "./facts.ts";
@@ -96,6 +97,9 @@ function refundableAtOf(vaults: readonly VaultFacts[], timeoutSecs: number): num
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
+/** A thousandth of a coin: it costs a stranger next to nothing to send less to every address. */
+const LEAST_COINS = 10n ** 15n;
+
 /** These pass by themselves, as ever: no error. */
 const USUAL: readonly BridgeReason[] = [
   "ATTESTATION_PENDING",
@@ -106,14 +110,19 @@ const USUAL: readonly BridgeReason[] = [
 
 /** Of a grain that a stranger sends nothing is said. */
 function misplacedIn({ way }: BridgeRecord, facts: BridgeFacts | undefined): Trouble | undefined {
-  const found = facts?.misplaced.find(({ balance }) => balance >= way.home.minimum);
-  if (found === undefined) return undefined;
-  const { balance, token, address, chain } = found;
-  const what = `${String(balance)} units of the token ${token} lie at ${address} on ${chain}`;
+  const found = (facts?.misplaced ?? []).filter(
+    ({ balance, token }) => balance >= (token === COIN ? LEAST_COINS : way.home.minimum),
+  );
+  if (found.length === 0) return undefined;
+  const lie = found.map(({ balance, token, address, chain }) => {
+    const of = token === COIN ? "chain's coin" : `token ${token}`;
+    return `${String(balance)} units of the ${of} lie at ${address} on ${chain}`;
+  });
+  const coins = found.some(({ token }) => token === COIN) ? ` (coins with --token <chain>=${COIN})` : "";
   const whose = way.direction === "in" ? "to the refund address" : "to where its terms say";
   return {
     code: "MONEY_MISPLACED",
-    detail: `${what}, where they are not awaited and not moved on; npm run recover with your key sends them ${whose}`,
+    detail: `${lie.join(", ")}; they are not awaited there and not moved on: npm run recover with your key sends them ${whose}${coins}`,
   };
 }
 

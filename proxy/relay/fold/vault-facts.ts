@@ -1,5 +1,5 @@
 /** The facts of one address on one chain, out of what its ledger has of it. Nothing is remembered between two calls. */
-import { gainOf, type Key } from "../chains/events.ts";
+import { COIN, gainOf, type Key } from "../chains/events.ts";
 import type { Arrival, Burn, Leaving, Misplaced, Skip, Spot, Terms, VaultFacts } from "./facts.ts";
 import type { Entry, Ledger } from "../chains/ledger.ts";
 
@@ -101,9 +101,9 @@ export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion
   };
 }
 
-/** At this key, of every token that is watched there but these. */
+/** At this key: coins, and of every token that is watched there but these. */
 export function misplacedAt(view: ChainView, key: Key, awaited: ReadonlySet<string>): readonly Misplaced[] {
-  const balances = new Map<string, bigint>();
+  const balances = new Map([[COIN, view.ledger.coinsOf(key)]]);
   for (const { event } of view.ledger.entriesOf(key))
     if (event.kind === "moved" && !awaited.has(event.token))
       balances.set(event.token, (balances.get(event.token) ?? 0n) + gainOf(key, event));

@@ -60,7 +60,11 @@ export function BridgeLife({ progress, token }: { progress: BridgeProgress; toke
           ))}
         </ol>
       )}
-      {reason !== null && <p>It waits: {reason.text}.</p>}
+      {reason !== null && (
+        <p>
+          {reason.code === "MONEY_MISPLACED" ? "Sent to the wrong place" : "It waits"}: {reason.text}.
+        </p>
+      )}
       <p>
         Next: {next.text}.{by}
       </p>

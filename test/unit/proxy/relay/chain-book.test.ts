@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { COIN } from "../../../../proxy/relay/chains/events.ts";
 import { Contract } from "ethers";
 import type { BridgeWay } from "../../../../proxy/base/store/bridge-records.ts";
 import { loadArtifact } from "../../../../scripts/build/contracts.ts";
@@ -185,7 +186,30 @@ describe("relay on real chains", function () {
     assert.equal(reason(), undefined);
     await second().mint(record.address, 1n);
     await book.sync();
-    assert.match(reason()!.detail, /on second, where/);
+    assert.match(reason()!.detail, /on second; they are/);
+  });
+
+  it("says where coins lie that were sent in the place of a token, which no event tells, until they went back", async () => {
+    const book = on.book();
+    const { record, terms } = await on.madeIn();
+    book.watch(record);
+    await book.sync();
+    const reason = () => book.progressOf(record).reason;
+    const pay = async (value: bigint) =>
+      (await home().owner.sendTransaction({ to: record.address, value })).wait();
+    await pay(COINS - 1n);
+    for (let i = 0; i < 2; i++, await mine()) await book.sync();
+    assert.equal(reason(), undefined, "a stranger's grain");
+    await pay(1n);
+    await within(3, book, () => reason() !== undefined);
+    assert.equal(reason()!.code, "MONEY_MISPLACED");
+    assert.match(
+      reason()!.detail,
+      new RegExp(`^${String(COINS)} units of the chain's coin lie at ${record.address}`, "i"),
+    );
+    assert.match(reason()!.detail, /--token/);
+    await home().receiptOf(home().owner, "refundOther", terms, COIN);
+    await within(3, book, () => reason() === undefined);
   });
 
   it("does not believe a message that anybody sends, a delivery that minted nothing here, nor a token that is not heard", async () => {
@@ -470,6 +494,8 @@ describe("relay on real chains", function () {
   });
 });
 
+/** Less is a stranger's grain. */
+const COINS = 10n ** 15n;
 const FAST = { nonce: 7n, finality: 1_000, expirationBlock: 20n };
 
 /** Shows no log of a later block in its first `times` answers that would have some of it. */

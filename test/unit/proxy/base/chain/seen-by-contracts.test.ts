@@ -50,6 +50,20 @@ describe("base/chain: what contracts see", function () {
     assert.deepEqual(held, [{ account, token, amount: 3n }]);
   });
 
+  it("coins, in the place of a token, between tokens", async () => {
+    const { token, owner } = on.place;
+    const [rich, poor] = [madeAddress(0xc01), madeAddress(0xc02)];
+    await (await owner.sendTransaction({ to: rich, value: 2n ** 65n })).wait();
+    await on.place.mint(rich, 6n);
+    const coin = `0x${"0".repeat(40)}`;
+    const of = [token, coin].flatMap((one) => [rich, poor].map((account) => ({ account, token: one })));
+    const { held } = await seenByContracts(chain, of, (await newest()).hash);
+    assert.deepEqual(
+      held.map(({ amount }) => amount),
+      [6n, 0n, 2n ** 65n, 0n],
+    );
+  });
+
   it("tells the number alone", async () => {
     const { hash, number } = await newest();
     assert.deepEqual(await seenByContracts(chain, [], hash), { number, held: [] });
