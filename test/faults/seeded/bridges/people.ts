@@ -129,7 +129,8 @@ export class People {
           if (await this.#deliver(from, from === "home" ? "other" : "home")) return true;
         return false;
       case "relay":
-        return this.#deliver("home", "exchange");
+        // Longer: the relay may have to burn it first.
+        return this.#deliver("home", "exchange", 120);
       case "sweep":
         if (place.direction !== "in") return false;
         return this.#call("home", "sweep", [[{ terms: place.terms, fees: [] }], []]);
@@ -173,8 +174,8 @@ export class People {
   }
 
   /** Whatever is attested and not there yet; for a while, since the relay is after the same. */
-  async #deliver(from: ChainName, to: ChainName): Promise<boolean> {
-    for (let i = 0; i < 20; i++) {
+  async #deliver(from: ChainName, to: ChainName, times = 20): Promise<boolean> {
+    for (let i = 0; i < times; i++) {
       if (await this.#deliverNow(from, to)) return true;
       if (i % 5 === 4) await this.blocks[from].mine(1);
       await new Promise((resolve) => setTimeout(resolve, 25));

@@ -73,7 +73,8 @@ function putAccount(random: Random, steps: Step[], { name: what, account }: Supp
   for (let i = random.chance(25) ? 2 : 1; i > 0; i--)
     then({ do: "pay", what, chain: "home", amount: String(drawAmount(random, LEAST)), token: "right" });
   if (isLeaving && !forgetsFirst) then({ do: "exchange", act: "forget" });
-  if (random.chance(20)) then({ do: "stranger", act: random.pick(["relay", "flush", "refund"]), what });
+  if (random.chance(35))
+    then({ do: "stranger", act: random.pick(["relay", "relay", "flush", "refund"]), what });
   if (random.chance(15)) then({ do: "drop", chain: "exchange" });
 }
 
@@ -106,6 +107,9 @@ function drawExchangeKill(random: Random, via: Via): Step {
   return { do: "kill", via, at, whom: whomAt(random, at), pauseMs: random.between(0, 80) };
 }
 
+/** Most questions are about accounts: that it is paused would be said too seldom. */
+const EXCHANGE_WEIGHTED = [...EXCHANGE_FAULTS, "says-paused", "says-paused"] as const;
+
 const drawExchangeFault = (random: Random, via: Via): Step => ({
-  ...{ do: "exchange-api", via, fault: random.pick(EXCHANGE_FAULTS), times: random.between(1, 3) },
+  ...{ do: "exchange-api", via, fault: random.pick(EXCHANGE_WEIGHTED), times: random.between(1, 3) },
 });
