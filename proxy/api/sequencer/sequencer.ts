@@ -33,6 +33,8 @@ export interface SequencerOptions extends Partial<SequencerLimits> {
   readonly leaseMs?: number;
 }
 
+type Brakes = Awaited<ReturnType<SequencerParts["pool"]["brakes"]>>;
+
 /** The index may be so many blocks behind: where they come faster than a question is answered it always is. */
 const MOST_BEHIND = 2;
 /** A proxy that has been without an enclave for so long lets another one submit. */
@@ -238,10 +240,14 @@ export class Sequencer {
    * leaves wait it goes first, and alone: every payment behind it makes leaves that no root can cover. An errand goes when
    * none of these is to be sent, and once after each: it never waits for more than one batch of payments.
    */
-  async #nextBatch(term: Term, { tip, errand, maySendTickets }: Next): Promise<Batch | undefined> {
-    if (!this.#hasWork(term)) return errand?.checked();
+  async #nextBatch(
+    term: Term,
+    { tip, errand, maySendTickets }: Next,
+    brakes: Brakes | undefined,
+  ): Promise<Batch | undefined> {
+    if (brakes === undefined) return errand?.checked();
     const isBehind = term.inFlight.waiting.length > 0;
-    const { attestedFrom, advanceableFrom } = await this.#parts.pool.brakes();
+    const { attestedFrom, advanceableFrom } = brakes;
     const isShut = attestedFrom > Math.max(tip.timestamp, Math.floor(this.#parts.now() / 1000));
     // Nothing attested is taken: what waits goes on by itself afterwards.
     if (isShut) this.#blockage.report("pause");
@@ -272,7 +278,13 @@ export class Sequencer {
   /** Whether something was sent. */
   async #sendNext(term: Term, next: Next): Promise<boolean> {
     const { tip } = next;
-    const head = await this.#parts.chain.header("latest");
+    const { chain, pool, wallet } = this.#parts;
+    // Side by side: on a quick chain each answer that is waited for is a block.
+    const [head, used, brakes] = await Promise.all([
+      chain.header("latest"),
+      chain.nonce(wallet.address),
+      this.#hasWork(term) ? pool.brakes() : undefined,
+    ]);
     // Built on older blocks, a batch would meet a queue that it does not expect.
     const behind = (head?.number ?? Infinity) - tip.number;
     if (head === undefined || behind > MOST_BEHIND || (behind <= 0 && head.hash !== tip.hash)) {
@@ -280,9 +292,8 @@ export class Sequencer {
       return false;
     }
     this.#blockage.clear();
-    const batch = await this.#nextBatch(term, next);
+    const batch = await this.#nextBatch(term, next, brakes);
     if (batch === undefined) return false;
-    const used = await this.#parts.chain.nonce(this.#parts.wallet.address);
     const last = term.inFlight.waiting.at(-1);
     const nonce = last === undefined ? used : last.nonce + 1;
     await this.#newestBlock(term);
