@@ -60,7 +60,7 @@ const SETTINGS = {
   CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
   CLOISTER_BLOCK_POLL_MS: [
     "1000",
-    "how often a new block is looked for; at once where blocks take less than half a second",
+    "how often a new block is looked for; by the index at once, where blocks take less than half a second",
   ],
   CLOISTER_CALLS_IN_FLIGHT: ["4", "calls of the gas wallet that are sent and in no block, at most"],
   CLOISTER_MEMBERS_PER_CALL: ["64", "payments that one call carries, at most"],

@@ -118,9 +118,10 @@ export class Indexer {
     this.#following = new Follow(chain, this.#fold(), {
       isStopped: () => this.#passing.isStopped(),
       pollIntervalMs: options.pollIntervalMs,
+      keepsUp: true,
     });
     this.#passing = createPassing(
-      () => this.#pass(),
+      (since) => this.#pass(since),
       () => this.#following.waitMs(),
       (error) => {
         if (error instanceof ChainUnreachable)
@@ -201,10 +202,10 @@ export class Indexer {
     }
   }
 
-  async #pass(): Promise<void> {
+  async #pass(since: number): Promise<void> {
     if (this.#syncedAt === undefined) await this.#leaveGap(false);
     try {
-      await this.#followToHead();
+      await this.#followToHead(since);
       this.#missings = 0;
     } catch (error) {
       if (error instanceof LogsMissing) {
@@ -216,8 +217,8 @@ export class Indexer {
     }
   }
 
-  async #followToHead(): Promise<void> {
-    if (!(await this.#following.to(await this.#following.newest()))) return;
+  async #followToHead(since: number): Promise<void> {
+    if (!(await this.#following.to(await this.#following.newest(since)))) return;
     const isFirst = this.#syncedAt === undefined;
     this.#syncedAt = Date.now();
     if (isFirst) this.#emit({ type: "caught-up" });

@@ -15,6 +15,8 @@ const HEADERS_AT_ONCE = 16;
 const RANGE_BLOCKS = 2_000;
 /** Blocks of a quick chain come faster than that, and faster than passes. */
 const QUICK_MS = 500;
+/** One that was quick stays so a little longer, or each late answer would cost it two slow passes. */
+const STILL_QUICK_MS = 750;
 const QUICK_POLL_MS = 10;
 
 /** What is made of a chain. `Said`: all that is asked about one block. */
@@ -29,9 +31,17 @@ export interface Fold<Said extends { readonly header: Header }> {
   takeRange(from: number, to: number): Promise<void>;
 }
 
+/** The newest block, and on a quick chain those between it and one that was known. */
+interface Look {
+  readonly newest: Header;
+  readonly between: readonly Header[];
+}
+
 export interface FollowOptions {
   readonly isStopped: () => boolean;
   readonly pollIntervalMs: number;
+  /** On a quick chain it looks at once again and asks ahead, which are some 25 questions a second where a block takes 250 ms. */
+  readonly keepsUp: boolean;
   /** Milliseconds, of any clock that only goes on. */
   readonly now?: () => number;
 }
@@ -41,20 +51,23 @@ export class Follow<Said extends { readonly header: Header }> {
   readonly #fold: Fold<Said>;
   readonly #isStopped: () => boolean;
   readonly #pollIntervalMs: number;
+  readonly #keepsUp: boolean;
   readonly #now: () => number;
-  /** Of blocks above the tip: asked for together with the newest one. */
-  #between: readonly Header[] = [];
+  #between: Look["between"] = [];
+  /** On a quick chain: asked for beside what the last blocks say. */
+  #ahead: { readonly beganAt: number; readonly look: Promise<Look> } | undefined;
   #isQuick = false;
   #cameAt = -Infinity;
   /** Blocks of a range: nodes bound what they answer at once, each in its own way and words. */
   rangeBlocks = RANGE_BLOCKS;
 
   constructor(chain: Pick<Chain, "header">, fold: Fold<Said>, options: FollowOptions) {
-    const { isStopped, pollIntervalMs, now = () => performance.now() } = options;
+    const { isStopped, pollIntervalMs, keepsUp, now = () => performance.now() } = options;
     this.#chain = chain;
     this.#fold = fold;
     this.#isStopped = isStopped;
     this.#pollIntervalMs = pollIntervalMs;
+    this.#keepsUp = keepsUp;
     this.#now = now;
   }
 
@@ -63,39 +76,50 @@ export class Follow<Said extends { readonly header: Header }> {
     return this.#isQuickNow() ? Math.min(QUICK_POLL_MS, this.#pollIntervalMs) : this.#pollIntervalMs;
   }
 
-  /** The newest block. What the chain has left by then is left here, too. */
-  async newest(): Promise<Header> {
+  /**
+   * The newest block. What the chain has left by then is left here, too.
+   *
+   * @param since an answer to what was asked before is too old; by the clock of `now`
+   */
+  async newest(since = Infinity): Promise<Header> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    const isNew = ahead !== undefined && ahead.beganAt >= Math.max(since, this.#now() - QUICK_MS);
+    const { newest, between } = await (isNew ? ahead.look : this.#look(this.#fold.tip()?.number ?? 0));
+    this.#between = between;
     const tip = this.#fold.tip();
-    const next = (tip?.number ?? 0) + 1;
-    // Where each answer that is waited for is a block, blocks are asked for before it is known that they are there.
-    const ahead = this.#isQuickNow() ? [next, next + 1] : [];
-    const [newest, ...between] = await Promise.all([
-      this.#chain.header("latest"),
-      ...ahead.map((number) => this.#chain.header(number).catch(() => undefined)),
-    ]);
-    if (newest === undefined) throw new ChainUnreachable("the node has no newest block");
-    this.#between = between.filter((header) => header !== undefined);
     if (tip === undefined) return newest;
     this.#measure(newest.number - tip.number);
     // Most passes find the block that they have or one after it, and need ask no more about ours.
-    const follows = [...this.#between.filter(({ number }) => number === next), newest].some(
+    const follows = [...between.filter(({ number }) => number === tip.number + 1), newest].some(
       ({ hash, parentHash }) => hash === tip.hash || parentHash === tip.hash,
     );
     if (!follows && !(await this.has(tip))) await this.#fold.leaveOrphans();
     return newest;
   }
 
+  /** Where each answer that is waited for is a block, blocks are asked for before it is known that they are there. */
+  async #look(known: number): Promise<Look> {
+    const numbers = this.#isQuickNow() ? [known + 1, known + 2] : [];
+    const [newest, ...between] = await Promise.all([
+      this.#chain.header("latest"),
+      ...numbers.map((number) => this.#chain.header(number).catch(() => undefined)),
+    ]);
+    if (newest === undefined) throw new ChainUnreachable("the node has no newest block");
+    return { newest, between: between.filter((header) => header !== undefined) };
+  }
+
   #isQuickNow(): boolean {
-    return this.#isQuick && this.#now() - this.#cameAt < QUICK_MS;
+    return this.#keepsUp && this.#isQuick && this.#now() - this.#cameAt < STILL_QUICK_MS;
   }
 
   /** A quick chain is known by several blocks in one pass, and no more where one took long. */
   #measure(came: number): void {
     if (came < 1) return;
     const now = this.#now();
-    const isQuick = now - this.#cameAt < came * QUICK_MS;
+    const eachMs = (now - this.#cameAt) / came;
     this.#cameAt = now;
-    this.#isQuick = isQuick && (this.#isQuick || came > 1);
+    this.#isQuick = this.#isQuick ? eachMs < STILL_QUICK_MS : came > 1 && eachMs < QUICK_MS;
   }
 
   /** Whether the chain still has this block. */
@@ -105,6 +129,11 @@ export class Follow<Said extends { readonly header: Header }> {
 
   /** False when a block did not follow the tip, or it was stopped: the next pass goes back first. */
   async to(newest: Header): Promise<boolean> {
+    if (this.#isQuickNow() && newest.number > (this.#fold.tip()?.number ?? 0)) {
+      const look = this.#look(newest.number);
+      look.catch(() => undefined);
+      this.#ahead = { beganAt: this.#now(), look };
+    }
     for (;;) {
       const tip = this.#fold.tip();
       const next = tip === undefined ? this.#fold.start(newest) : tip.number + 1;

@@ -15,20 +15,22 @@ export interface Passing {
 }
 
 export function createPassing(
-  pass: () => Promise<void>,
+  /** `since`: who waits for it has asked then at the latest, by performance.now(). */
+  pass: (since: number) => Promise<void>,
   intervalMs: number | (() => number),
   report: (error: unknown) => void,
 ): Passing {
   let running: Promise<void> | undefined;
   let following: Promise<void> | undefined;
+  let followsSince = -Infinity;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let syncedAt: number | undefined;
   let isAway = false;
 
-  async function run(): Promise<void> {
+  async function run(since: number): Promise<void> {
     try {
-      await pass();
+      await pass(since);
       syncedAt = Date.now();
       isAway = false;
     } catch (error) {
@@ -38,23 +40,26 @@ export function createPassing(
   }
 
   /** A pass that is under way may have looked at the head before the caller's news; it is followed by another. */
-  function sync(): Promise<void> {
+  function sync(since = performance.now()): Promise<void> {
     if (running === undefined) {
-      running = run().finally(() => (running = undefined));
+      running = run(since).finally(() => (running = undefined));
       return running;
     }
+    followsSince = Math.max(followsSince, since);
     following ??= running
       .catch(() => undefined)
       .then(() => {
+        const asked = followsSince;
         following = undefined;
-        return isStopped ? undefined : sync();
+        followsSince = -Infinity;
+        return isStopped ? undefined : sync(asked);
       });
     return following;
   }
 
   async function loop(): Promise<void> {
     try {
-      await sync();
+      await sync(-Infinity);
     } catch (error) {
       report(error);
     }
@@ -69,7 +74,7 @@ export function createPassing(
       clearTimeout(timer);
       await (following ?? running)?.catch(() => undefined);
     },
-    sync,
+    sync: () => sync(),
     wake(): void {
       if (!isStopped) sync().catch(report);
     },

@@ -96,10 +96,12 @@ export class ChainFollower {
     this.#following = new Follow(chain.chain, this.#fold(), {
       isStopped: () => this.passing.isStopped(),
       pollIntervalMs: chain.pollIntervalMs,
+      // Nobody waits for a deposit by the block.
+      keepsUp: false,
     });
     this.passing = createPassing(
       () => this.#pass(),
-      () => this.#following.waitMs(),
+      chain.pollIntervalMs,
       (error) => {
         this.#isRightChain = false;
         if (error instanceof ChainUnreachable)
