@@ -218,7 +218,7 @@ describe("sequencer on a real chain with the real pool", function () {
       },
     });
     await on.run();
-    await on.reaches(await on.accept(made), "confirmed");
+    await on.isDone(await on.accept(made));
     assert.equal(await on.executions(made), 1);
   });
 
