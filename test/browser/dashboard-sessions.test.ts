@@ -53,6 +53,8 @@ describe("sessions of the dashboard in a browser", function () {
     await acceptInvitation(page, linkOf(await dashboard.invite(signUp)), who);
     await go(page, "API keys");
     await page.getByLabel("Name", { exact: true }).fill(name);
+    // Else its list, asked for beside the form, would be what meets a session that has ended.
+    await settled(page);
     const found = (await dashboard.stores.accounts.accounts()).find((one) => one.name === who);
     assert.ok(found);
     return found;
