@@ -62,9 +62,11 @@ export function drawPlan(
   if (random.chance(STRANGER_PERCENT)) putStranger(random, steps, chosen);
   if (random.chance(KILLING_PERCENT))
     for (let i = random.chance(30) ? 2 : 1; i > 0; i--) put(drawKill(random, via()));
-  if (proxies === 2 && random.chance(60)) {
+  const isAlone = proxies === 1;
+  if (random.chance(isAlone ? 30 : 60)) {
     const at = random.between(0, steps.length - 1);
-    const whom = random.pick(PROGRAMS);
+    // Where there is one proxy alone, nobody answers while it is frozen.
+    const whom = isAlone ? "relay" : random.pick(PROGRAMS);
     steps.splice(at, 0, { do: "freeze", via: via(), whom, lapses: random.chance(60) });
     steps.splice(random.between(at + 1, steps.length), 0, { do: "thaw" });
   }
