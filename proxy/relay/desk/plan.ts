@@ -8,7 +8,7 @@ import { ZERO_BYTES32, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import { burnsOf } from "../fold/facts.ts";
 import type { Arrival, BridgeFacts, Burn, Vault, VaultFacts } from "../fold/facts.ts";
-import { isBefore } from "../fold/deposit-trace.ts";
+import { leavingsOf } from "../fold/deposit-trace.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { BurnTerms, Step, Verdict, Snapshot } from "./steps.ts";
 import { worthwhileDeliveries } from "./is-worthwhile.ts";
@@ -74,9 +74,9 @@ export function feesAt({ chain, lane }: VaultFacts, snapshot: Snapshot): ReturnT
 export const lastArrivalAt = (vault: VaultFacts): number | undefined => lyingArrivals(vault).at(-1)?.place.at;
 
 /** Of what has left since nobody asks any more. */
-function lyingArrivals({ arrivals, leavings }: VaultFacts): readonly Arrival[] {
-  const last = leavings.at(-1);
-  return last === undefined ? arrivals : arrivals.filter(({ place }) => isBefore(last.place, place));
+function lyingArrivals(vault: VaultFacts): readonly Arrival[] {
+  const left = leavingsOf(vault);
+  return vault.arrivals.filter((arrival) => !left.has(arrival));
 }
 
 /** Of the balance what is counted on: what the pool itself has paid out need not be final. */

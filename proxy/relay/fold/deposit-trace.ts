@@ -1,7 +1,7 @@
 /**
- * Follows each deposit from place to place: a forwarder is emptied as a whole, so everything that came before it was
- * emptied went on together; a deposit account loses what was signed for, the oldest first; and what a burn brought
- * continues what had sent it.
+ * Follows each deposit from place to place: what leaves a place takes the oldest along, up to its amount. A forwarder is
+ * emptied as a whole, or up to what the bridge burns at once; a deposit account loses what was signed for. What a burn
+ * brought continues what had sent it.
  */
 import type { BridgeState } from "../../../shared/api/bridge-status.ts";
 import type { ProgressTransaction, Waits } from "../requests.ts";
@@ -158,16 +158,17 @@ function broughtTo(vaults: readonly VaultFacts[]) {
 }
 
 /** With what each arrival has left. One walk over both: strangers can make as many arrivals as they like. */
-function leavingsOf({ role, arrivals, leavings }: VaultFacts): ReadonlyMap<Arrival, Leaving> {
+export function leavingsOf({ role, arrivals, leavings }: VaultFacts): ReadonlyMap<Arrival, Leaving> {
   const found = new Map<Arrival, Leaving>();
   const waiting = [...leavings].reverse();
   let [arrived, left] = [0n, 0n];
   for (const arrival of [...arrivals].sort((one, other) => (isBefore(one.place, other.place) ? -1 : 1))) {
     arrived += arrival.amount;
     for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
-      // A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for.
-      const isOf = role === "deposit" ? left + next.amount >= arrived : isBefore(arrival.place, next.place);
-      if (isOf) {
+      // What is left behind would otherwise be said to be gone, and lie there. A burn of a deposit account is signed before.
+      const isThere = role === "deposit" || isBefore(arrival.place, next.place);
+      const canLeaveSome = next.what === "burn" || next.what === "flush";
+      if (isThere && (!canLeaveSome || left + next.amount >= arrived)) {
         found.set(arrival, next);
         break;
       }
@@ -178,6 +179,6 @@ function leavingsOf({ role, arrivals, leavings }: VaultFacts): ReadonlyMap<Arriv
   return found;
 }
 
-export function isBefore(one: Spot, other: Spot): boolean {
+function isBefore(one: Spot, other: Spot): boolean {
   return one.block < other.block || (one.block === other.block && one.logIndex < other.logIndex);
 }

@@ -119,7 +119,7 @@ interface IForwarders is ICreditSource {
     error LaneElsewhere(uint64 chainId);
     /// Neither fast nor safe.
     error FinalityUnknown(uint32 finality);
-    /// The messenger succeeded and left money behind.
+    /// The messenger succeeded and left money behind that it should have taken.
     error NotTaken(uint256 left);
     error TransferRefused(bytes reason);
     /// The pool does not list the token, and the exit names no plain account of this chain.
@@ -155,7 +155,8 @@ interface IForwarders is ICreditSource {
 
     // ------------------------------------------------------------------ source, on any other chain
 
-    /// @notice Sends the whole balance of the lane's token to the recipient on the home chain.
+    /// @notice Sends the balance of the lane's token to the recipient on the home chain; of more than CCTP burns at once
+    /// what it does burn, and the rest by the next call.
     /// @param maxFee most that CCTP may keep of it
     /// @param finality 1000 fast, 2000 safe
     function forward(SourceTerms calldata terms, uint256 lane, uint128 maxFee, uint32 finality) external;
@@ -166,7 +167,7 @@ interface IForwarders is ICreditSource {
 
     // ------------------------------------------------------------------ out, on the pool's chain
 
-    /// @notice Sends the whole balance to the exit. See `forward`.
+    /// @notice Sends the balance to the exit. See `forward`.
     function flush(OutTerms calldata terms, uint128 maxFee, uint32 finality) external;
     function touchOut(OutTerms calldata terms) external;
     /// @notice Credits the whole balance into the refund note, one day after the clock started.

@@ -77,8 +77,8 @@ export interface Factory {
  * address, and a test says so.
  */
 export const FORWARDERS: Factory = {
-  address: "0x84ecd8d6519de8f8db6a394e96e63807ff17171b" as Address,
-  vaultCodeHash: "0xf6deaf9c28713d3769474dfe8d29876f36d5ae17d66374f932653293f50cbf25" as Bytes32,
+  address: "0xd85536e1589bae832d72b8ba38c2a74ce753f1d4" as Address,
+  vaultCodeHash: "0xe9311c8550d50061a1c4717f750e7db950e627e0b21fdb21ee93fa9bf1a62f95" as Bytes32,
 };
 
 /** The refund clock. */

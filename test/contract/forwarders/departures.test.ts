@@ -9,6 +9,7 @@ import {
   inAddress,
   paddedAddress,
   sourceAddress,
+  type OutTerms,
 } from "../../../shared/protocol/host/forwarders.ts";
 import { freshAddress, mustAddress } from "../pool/world.ts";
 import { attest, deliver, messageOf, undelivered, type Filling } from "./attesting.ts";
@@ -164,6 +165,13 @@ describe("forwarders: departures", function () {
   });
 
   describe("an out-address", () => {
+    /** Of whom the vault has told, in a call that reverts. */
+    async function words(terms: OutTerms): Promise<string> {
+      const fault = await stage.home.fault("flush", terms, 0n, FINALITY.safe);
+      assert.equal(fault.error, "TransferRefused");
+      return Buffer.from(String(fault.args[0]).slice(2), "hex").toString();
+    }
+
     it("pays its recipient on the other chain", async () => {
       const to = freshAddress();
       const [terms, vault] = await stage.paidOut(AMOUNT, {}, { recipient: paddedAddress(to) });
@@ -195,14 +203,40 @@ describe("forwarders: departures", function () {
       );
     });
 
+    it("of more than CCTP burns at once so much leaves with each call; of a limit below the minimum CCTP speaks", async () => {
+      const { abi } = await loadArtifact("TokenMinterV2");
+      const { minter, token } = stage.home.cctp;
+      const limits = new Contract(minter, abi, stage.home.owner);
+      const limit = async (units: bigint): Promise<void> => {
+        await (await limits.getFunction("setMaxBurnAmountPerMessage")(token, units)).wait();
+      };
+      const before = (await limits.getFunction("burnLimitsPerMessage")(token)) as bigint;
+      const to = freshAddress();
+      const held = 2n * MINIMUM + MINIMUM / 2n;
+      const [terms, vault] = await stage.paidOut(held, {}, { recipient: paddedAddress(to) });
+      const burnt = async (): Promise<bigint> => {
+        const receipt = await stage.home.receiptOf(stage.home.owner, "flush", terms, 0n, FINALITY.safe);
+        await deliver(second.place, attest(messageOf(receipt)));
+        return held - (await stage.home.balance(vault));
+      };
+      await limit(MINIMUM - 1n);
+      assert.match(await words(terms), /exceeds per tx limit/);
+      await limit(0n);
+      assert.match(await words(terms), /not supported/);
+      await limit(MINIMUM);
+      assert.equal(await burnt(), MINIMUM);
+      assert.equal(await burnt(), 2n * MINIMUM);
+      assert.equal(await second.place.balance(to), 2n * MINIMUM);
+      assert.equal((await stage.home.fault("flush", terms, 0n, FINALITY.safe)).error, "BelowMinimum");
+      await stage.home.mint(vault, MINIMUM);
+      await limit(before);
+      assert.equal((await burnt()) + MINIMUM, held + MINIMUM);
+      assert.equal(await second.place.balance(to), held + MINIMUM);
+    });
+
     it("where CCTP refuses, its words come through and the money stays", async () => {
       const [terms, vault] = await stage.paidOut(AMOUNT, {}, { domain: 99 });
-      const fault = await stage.home.fault("flush", terms, 0n, FINALITY.safe);
-      assert.equal(fault.error, "TransferRefused");
-      assert.match(
-        Buffer.from(String(fault.args[0]).slice(2), "hex").toString(),
-        /No TokenMessenger for domain/,
-      );
+      assert.match(await words(terms), /No TokenMessenger for domain/);
       assert.equal(await stage.home.balance(vault), AMOUNT);
     });
   });

@@ -37,7 +37,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   sweep_again_without_fee: 135_000,
   sweep_first_batch16: 110_000,
   sweep_batch16: 67_000,
-  forward_over_bare_burn: 70_000,
+  forward_over_bare_burn: 71_000,
   forward_again_over_bare_burn: 40_000,
   flush: 130_000,
 };

@@ -321,6 +321,32 @@ describe("progress of a bridge request", () => {
     assert.equal(progress(TO_CHAIN, facts([flushed], { messages: [toChain] })).state, "completed");
   });
 
+  it("out: more than the bridge burns at once goes on in several burns, and is not said to be gone before the last", () => {
+    const [first, second, late] = [entry(7, 400n), entry(8, 500n), entry(12, 300n)];
+    const burn = (n: number, burnt: bigint) => leaving(8 + n, "flush", burnt, { burn: `m${String(n)}` });
+    const arrival = { hash: madeHash(30), amount: 1n };
+    const delivered = ({ burn: id }: Leaving) =>
+      message(id!, { from: "home", to: "second", state: "delivered", arrival });
+    const statesWith = (balance: bigint, arrivals: readonly Arrival[], ...leavings: Leaving[]) => {
+      const held = place("home", { balance, arrivals, leavings });
+      const { deposits } = progress(TO_CHAIN, facts([held], { messages: leavings.map(delivered) }));
+      return deposits.map(({ state }) => state);
+    };
+    assert.deepEqual(statesWith(500n, [first, second], burn(1, 400n)), ["completed", "bridging"]);
+    assert.deepEqual(statesWith(600n, [first, second], burn(1, 300n)), ["bridging", "bridging"]);
+    const three = [first, second, late];
+    assert.deepEqual(statesWith(300n, three, burn(1, 600n), burn(2, 300n)), [
+      "completed",
+      "completed",
+      "bridging",
+    ]);
+    assert.deepEqual(statesWith(0n, three, burn(1, 600n), burn(2, 300n), burn(5, 300n)), [
+      "completed",
+      "completed",
+      "completed",
+    ]);
+  });
+
   it("out: returned into the note when the other side does not take it", () => {
     const trouble = { code: "VENUE_UNAVAILABLE" as const, detail: "the exchange is paused" };
     const clock = { at: NOW - 10, hasMinimum: true };
