@@ -71,10 +71,10 @@ describe("the exchange", function () {
     const order = { amount: "10.2", from: "perps", recipient: to, domain: 3, nonce: nonce++ } as const;
     await postAction(stage.exchangeUrl, await signAction(ALICE, sendToEvm(order)));
     const hash = await burntSince(before);
-    await own.mine(1);
+    await own.mine(FINAL_BLOCKS);
     await home.receive(await stage.until(19, hash, "complete"));
-    // A basis point of ten dollars for the speed.
-    assert.equal(await home.usdc.balanceOf(to), 10n * USD - 1_000n);
+    // What it offers for delivery is kept, whoever delivers.
+    assert.equal(await home.usdc.balanceOf(to), 10n * USD - 200_000n);
     assert.equal(await stage.perps(alice), "89.8");
     assert.equal(await own.usdc.balanceOf(stage.reserve), 98n * USD);
   });
@@ -126,9 +126,9 @@ describe("the exchange", function () {
     await own.mine(3);
     await stage.killExchange();
     await stage.startExchange();
-    await own.mine(3);
+    await own.mine(FINAL_BLOCKS);
     await home.receive(await stage.until(19, hash, "complete"));
-    assert.equal(await home.usdc.balanceOf(to), 10n * USD - 1_000n);
+    assert.equal(await home.usdc.balanceOf(to), 10n * USD - 200_000n);
     assert.equal((await burns(before)).length, 1);
     assert.equal(await stage.perps(alice), "82.6");
     assert.equal(await own.usdc.balanceOf(stage.reserve), 91n * USD);

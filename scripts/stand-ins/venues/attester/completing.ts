@@ -11,6 +11,7 @@ import {
   parseMessage,
   type CctpMessage,
 } from "../../../../shared/protocol/host/cctp.ts";
+import { asksForForwarding } from "../forwarding.ts";
 
 /** How deep the message's own block lies: just in it, good enough for a fast message, or permanently. */
 export type Depth = "seen" | "fast" | "final";
@@ -59,7 +60,8 @@ export function complete(emission: Emission, terms: Terms): Completion {
   const fee = fastFeeOf(emission, terms.fastFeeBps);
   // Who offers too little waits as long as who asked for no speed, and then pays nothing.
   const delayReason = isFastWanted && fee === undefined ? "insufficient_fee" : null;
-  if (depth === "final") return { message: filled(emission, FINALITY.final, 0n, 0n), delayReason };
+  if (depth === "final")
+    return { message: filled(emission, FINALITY.final, forwardFeeOf(emission), 0n), delayReason };
   const expiry = expiryOf(terms);
   if (!isFastWanted || fee === undefined || depth !== "fast" || expiry === undefined)
     return { message: undefined, delayReason };
@@ -107,6 +109,17 @@ function fastFeeOf({ isBurn, message }: Emission, bps: number): bigint | undefin
   const fee = (burn.amount * parts + 999_999n) / 1_000_000n;
   return fee <= burn.maxFee && (fee === 0n || fee < burn.amount) ? fee : undefined;
 }
+
+/** Of a burn that names nobody to deliver it, waits until it is final, and offers enough for being delivered. */
+function forwardFeeOf({ isBurn, message }: Emission): bigint {
+  const burn = isBurn ? parseBurn(message.body) : undefined;
+  const isWanted =
+    burn !== undefined && message.destinationCaller === ZERO && asksForForwarding(burn.hookData);
+  return isWanted && message.minFinalityThreshold > FINALITY.fast && burn.maxFee >= FORWARD_FEE
+    ? FORWARD_FEE
+    : 0n;
+}
+const FORWARD_FEE = 200_000n;
 
 function expiryOf({ destinationBlock, expiresAfterBlocks }: Terms): bigint | undefined {
   return destinationBlock === undefined ? undefined : BigInt(destinationBlock + expiresAfterBlocks);

@@ -3,15 +3,22 @@
 import { base58 } from "@scure/base";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
-import { concatBytes, toBytes32, toHex, uintToBytes } from "../../../../shared/protocol/bytes.ts";
+import {
+  concatBytes,
+  mustFromHex,
+  toBytes32,
+  toHex,
+  uintToBytes,
+} from "../../../../shared/protocol/bytes.ts";
 import { addressToWord } from "../../../../shared/protocol/host/cctp.ts";
 import { nonceOfAction, type Action } from "./actions.ts";
 import { readAmount, writeAmount } from "./amounts.ts";
+import { asksForForwarding, FORWARDING } from "../forwarding.ts";
 import type { Posting } from "./ledger.ts";
 import type { ExchangeSettings } from "./settings.ts";
 import type { ExchangeState, Withdrawal } from "./state.ts";
 
-type Terms = Pick<ExchangeSettings, "fees" | "max_fee_parts" | "own">;
+type Terms = Pick<ExchangeSettings, "fees" | "own">;
 
 export interface Deposit {
   readonly account: Address;
@@ -91,12 +98,15 @@ function sentToEvm(
   if (recipient === undefined) return "Invalid destination recipient";
   if (action.destinationChainId === own.domain) return "Invalid destination chain";
   const burnt = amount - fees.send_to_evm;
-  const maxFee = (burnt * BigInt(terms.max_fee_parts) + 999_999n) / 1_000_000n;
-  if (burnt <= 0n || maxFee >= burnt) return "Amount must exceed the fee";
+  const data = mustFromHex(action.data);
+  if (data.length > MOST_DATA_BYTES) return "Data length exceeds MAX_HOOK_DATA_SIZE";
+  const isForwarded = data.length === 0 || asksForForwarding(data);
+  const maxFee = isForwarded ? fees.forward : 0n;
+  if (burnt <= maxFee) return "Amount must exceed the fee";
   const way = {
     domain: action.destinationChainId,
     recipient,
-    hook: action.data === "0x" ? toHex(NO_HOOK) : action.data.toLowerCase(),
+    hook: toHex(withdrawalHook({ isForwarded, user, nonce: action.nonce, data })),
     max_fee: maxFee,
   } as const;
   const from = action.sourceDex === "spot" ? "spot" : "perps";
@@ -122,8 +132,24 @@ function sentToEvm(
   return undefined;
 }
 
-/** Asks the protocol's own forwarding service to deliver, and says nothing else. */
-const NO_HOOK = concatBytes(new TextEncoder().encode("cctp-forward"), new Uint8Array(12), uintToBytes(0n, 8));
+const MOST_DATA_BYTES = 1_024;
+
+/** github.com/circlefin/hyperevm-circle-contracts at ffcc978, `src/messages/CrossChainWithdrawalHookData.sol`: 60 bytes, and the user's. */
+function withdrawalHook(of: {
+  readonly isForwarded: boolean;
+  readonly user: Address;
+  readonly nonce: number;
+  readonly data: Uint8Array;
+}): Uint8Array {
+  return concatBytes(
+    of.isForwarded ? FORWARDING : new Uint8Array(FORWARDING.length),
+    uintToBytes(0n, 4),
+    uintToBytes(28n + BigInt(of.data.length), 4),
+    mustFromHex(of.user),
+    uintToBytes(BigInt(of.nonce), 8),
+    of.data,
+  );
+}
 
 function recipientOf(action: ActionOf<"sendToEvmWithData">): Bytes32 | undefined {
   if (action.addressEncoding === "hex") {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { FORWARD_TO } from "../../../../shared/protocol/host/cctp-forward.ts";
-import { addressToWord } from "../../../../shared/protocol/host/cctp.ts";
+import { addressToWord, FINALITY } from "../../../../shared/protocol/host/cctp.ts";
 import type { JsonRpc } from "../json-rpc.ts";
 import { bytes32Shape } from "../shapes.ts";
 import type { Deposit } from "./desk.ts";
@@ -59,11 +59,11 @@ function logsOf(
 
 // ---------------------------------------------------------------- out
 
-/** Anyone may deliver it: no caller is named. */
-export function burnCall({ messenger, usdc }: Own, finality: number, { amount, way }: Withdrawal): Call {
+/** Waits until it is final, whatever it offers. Anyone may deliver it: no caller is named. */
+export function burnCall({ messenger, usdc }: Own, { amount, way }: Withdrawal): Call {
   const { domain, recipient, max_fee, hook } = way;
   const anyone = wordOf(`0x${"00".repeat(20)}` as Address);
-  const args = [amount, domain, recipient, usdc, anyone, max_fee, finality, hook];
+  const args = [amount, domain, recipient, usdc, anyone, max_fee, FINALITY.final, hook];
   return { to: messenger, data: MESSENGER.encodeFunctionData("depositForBurnWithHook", args) };
 }
 

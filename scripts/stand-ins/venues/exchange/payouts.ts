@@ -38,9 +38,9 @@ async function submit(
   { state, settings, reserve, rpc, save }: Payouts,
   withdrawal: Withdrawal,
 ): Promise<void> {
-  const { own, finality } = settings;
+  const { own } = settings;
   const nonce = state.nonce ?? (await firstNonce(rpc, reserve.address));
-  const sent = signCall(reserve, own.chain_id, nonce, burnCall(own, finality, withdrawal));
+  const sent = signCall(reserve, own.chain_id, nonce, burnCall(own, withdrawal));
   withdrawal.sent = sent;
   state.nonce = nonce + 1;
   await save();

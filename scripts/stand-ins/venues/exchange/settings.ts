@@ -29,12 +29,10 @@ const settings = z.strictObject({
     .strictObject({
       new_account: dollars.default(1_000_000n),
       send_to_evm: dollars.default(200_000n),
+      /** What it offers for delivery by the protocol's own service. */
+      forward: dollars.default(200_000n),
     })
     .prefault({}),
-  /** What it lets the attester take of a burn, in hundredths of a basis point. */
-  max_fee_parts: z.int().min(0).max(10_000).default(200),
-  /** Of its burns: fast, as the real one does it. */
-  finality: z.union([z.literal(1_000), z.literal(2_000)]).default(1_000),
   poll_ms: z.int().min(10).default(200),
 });
 export type ExchangeSettings = z.output<typeof settings>;

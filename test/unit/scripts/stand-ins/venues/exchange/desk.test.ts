@@ -64,7 +64,7 @@ describe("a deposit at the exchange", () => {
 });
 
 describe("an action at the exchange", () => {
-  it("by CCTP debits the amount, keeps its fee and burns the rest, at most with a bounded fee", () => {
+  it("by CCTP debits the amount, keeps its fee and burns the rest, with the published hook and a fee for delivery", () => {
     const state = funded();
     assert.equal(acting(state, toEvm("10")), undefined);
     assert.equal(state.ledger.balance(`perps:${ALICE}`), 89n * USD);
@@ -73,13 +73,27 @@ describe("an action at the exchange", () => {
     assert.deepEqual(withdrawal.way, {
       domain: 3,
       recipient: addressToWord(BOB),
-      hook: `0x636374702d666f7277617264${"00".repeat(20)}`,
-      max_fee: 1_960n,
+      hook: `0x636374702d666f7277617264${"00".repeat(12)}000000000000001c${"aa".repeat(20)}000001a3185c5000`,
+      max_fee: 200_000n,
     });
     settle(state, withdrawal, true);
     assert.equal(state.ledger.balance("outside"), -100n * USD + 9_800_000n);
     assert.equal(state.ledger.balance("leaving"), 0n);
     assert.throws(() => settle(state, withdrawal, true), RangeError);
+  });
+
+  it("with bytes of the user's offers no fee, unless they begin with the words for delivery; too many are refused", () => {
+    const hookOf = (data: string, nonce: number) => {
+      const state = funded();
+      const order = { amount: "10", from: "perps", recipient: BOB, domain: 3, nonce, data } as const;
+      const refusal = acting(state, sendToEvm(order));
+      const way = state.withdrawals[0]?.way;
+      return [refusal ?? way?.hook.slice(2, 66), way?.max_fee];
+    };
+    const words = `636374702d666f7277617264${"00".repeat(12)}`;
+    assert.deepEqual(hookOf("0x07", NOW), [`${"00".repeat(24)}000000000000001d`, 0n]);
+    assert.deepEqual(hookOf(`0x${words}07`, NOW), [`${words}0000000000000035`, 200_000n]);
+    assert.equal(hookOf(`0x${"07".repeat(1_025)}`, NOW)[0], "Data length exceeds MAX_HOOK_DATA_SIZE");
   });
 
   it("that its chain refuses for good is undone, the fee with it", () => {
