@@ -4,6 +4,7 @@
  * announces it.
  */
 import { ChainUnreachable } from "./json-rpc.ts";
+import { Pace, QUICK_MS } from "./pace.ts";
 import type { Chain, Header, RawLog } from "./provider.ts";
 import { sideBySide } from "./side-by-side.ts";
 
@@ -13,10 +14,6 @@ const CAREFUL_BLOCKS = 64;
 export const BLOCKS_AT_ONCE = 8;
 const HEADERS_AT_ONCE = 16;
 const RANGE_BLOCKS = 2_000;
-/** Blocks of a quick chain come faster than that, and faster than passes. */
-const QUICK_MS = 500;
-/** One that was quick stays so a little longer, or each late answer would cost it two slow passes. */
-const STILL_QUICK_MS = 750;
 const QUICK_POLL_MS = 10;
 
 /** What is made of a chain. `Said`: all that is asked about one block. */
@@ -53,11 +50,10 @@ export class Follow<Said extends { readonly header: Header }> {
   readonly #pollIntervalMs: number;
   readonly #keepsUp: boolean;
   readonly #now: () => number;
+  readonly #pace: Pace;
   #between: Look["between"] = [];
   /** On a quick chain: asked for beside what the last blocks say. */
   #ahead: { readonly beganAt: number; readonly look: Promise<Look> } | undefined;
-  #isQuick = false;
-  #cameAt = -Infinity;
   /** Blocks of a range: nodes bound what they answer at once, each in its own way and words. */
   rangeBlocks = RANGE_BLOCKS;
 
@@ -69,6 +65,7 @@ export class Follow<Said extends { readonly header: Header }> {
     this.#pollIntervalMs = pollIntervalMs;
     this.#keepsUp = keepsUp;
     this.#now = now;
+    this.#pace = new Pace(now);
   }
 
   /** Milliseconds until the next pass: on a quick chain next to none. */
@@ -84,12 +81,22 @@ export class Follow<Said extends { readonly header: Header }> {
   async newest(since = Infinity): Promise<Header> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
-    const isNew = ahead !== undefined && ahead.beganAt >= Math.max(since, this.#now() - QUICK_MS);
-    const { newest, between } = await (isNew ? ahead.look : this.#look(this.#fold.tip()?.number ?? 0));
+    const isOld = ahead === undefined || ahead.beganAt < this.#now() - QUICK_MS;
+    if (!isOld && ahead.beganAt >= since) return this.#found(await ahead.look);
+    const look = this.#look(this.#fold.tip()?.number ?? 0);
+    // Too old for whoever waits, and new to us: it is taken while the next one is asked for.
+    if (!isOld) {
+      look.catch(() => undefined);
+      await this.#take(await this.#found(await ahead.look));
+    }
+    return this.#found(await look);
+  }
+
+  async #found({ newest, between }: Look): Promise<Header> {
     this.#between = between;
     const tip = this.#fold.tip();
     if (tip === undefined) return newest;
-    this.#measure(newest.number - tip.number);
+    this.#pace.found(newest.number - tip.number);
     // Most passes find the block that they have or one after it, and need ask no more about ours.
     const follows = [...between.filter(({ number }) => number === tip.number + 1), newest].some(
       ({ hash, parentHash }) => hash === tip.hash || parentHash === tip.hash,
@@ -110,16 +117,7 @@ export class Follow<Said extends { readonly header: Header }> {
   }
 
   #isQuickNow(): boolean {
-    return this.#keepsUp && this.#isQuick && this.#now() - this.#cameAt < STILL_QUICK_MS;
-  }
-
-  /** A quick chain is known by several blocks in one pass, and no more where one took long. */
-  #measure(came: number): void {
-    if (came < 1) return;
-    const now = this.#now();
-    const eachMs = (now - this.#cameAt) / came;
-    this.#cameAt = now;
-    this.#isQuick = this.#isQuick ? eachMs < STILL_QUICK_MS : came > 1 && eachMs < QUICK_MS;
+    return this.#keepsUp && this.#pace.isQuick();
   }
 
   /** Whether the chain still has this block. */
@@ -134,6 +132,10 @@ export class Follow<Said extends { readonly header: Header }> {
       look.catch(() => undefined);
       this.#ahead = { beganAt: this.#now(), look };
     }
+    return this.#take(newest);
+  }
+
+  async #take(newest: Header): Promise<boolean> {
     for (;;) {
       const tip = this.#fold.tip();
       const next = tip === undefined ? this.#fold.start(newest) : tip.number + 1;

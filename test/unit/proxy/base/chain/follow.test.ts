@@ -63,7 +63,7 @@ class Passes {
   /** At each block that was taken. */
   readonly behind: number[] = [];
 
-  private constructor(node: SlowNode, pollIntervalMs: number) {
+  private constructor(node: SlowNode, pollIntervalMs: number, keepsUp: boolean) {
     this.node = node;
     let tip = headerAt(100);
     const chain = {
@@ -85,20 +85,22 @@ class Passes {
       },
     };
     this.following = new Follow(chain, fold, {
-      ...{ isStopped: () => false, pollIntervalMs, keepsUp: true, now: () => node.now },
+      ...{ isStopped: () => false, pollIntervalMs, keepsUp, now: () => node.now },
     });
   }
 
-  static async begin(blockMs: number, answerMs: number, pollMs: number): Promise<Passes> {
-    const passes = new Passes(new SlowNode(blockMs, answerMs), pollMs);
+  static async begin(blockMs: number, answerMs: number, pollMs: number, keepsUp = true): Promise<Passes> {
+    const passes = new Passes(new SlowNode(blockMs, answerMs), pollMs, keepsUp);
     await passes.pass(10);
     passes.behind.length = passes.node.asked = 0;
     return passes;
   }
 
-  async pass(times: number): Promise<void> {
+  /** @param isAwaited somebody waits for each, and for nothing older */
+  async pass(times: number, isAwaited = false): Promise<void> {
     const { node, following } = this;
-    const once = async (): Promise<boolean> => following.to(await following.newest(-Infinity));
+    const once = async (): Promise<boolean> =>
+      following.to(await following.newest(isAwaited ? node.now : -Infinity));
     for (let i = 0; i < times; i++) {
       await node.until(once());
       node.now += following.waitMs();
@@ -116,6 +118,13 @@ describe("following a chain", () => {
       assert.ok(passes.node.asked <= 5 * 50, String(passes.node.asked));
     });
 
+  it("is no further behind where somebody waits for each pass, and each answer takes 130 ms", async () => {
+    const passes = await Passes.begin(250, 130, 1_000);
+    await passes.pass(50, true);
+    const worst = Math.max(...passes.behind);
+    assert.ok(worst <= 2, String(worst));
+  });
+
   for (const blockMs of [1_000, 12_000])
     it(`asks for nothing ahead, and waits, where a block takes ${String(blockMs)} ms`, async () => {
       const passes = await Passes.begin(blockMs, 120, 760);
@@ -125,6 +134,17 @@ describe("following a chain", () => {
       // The newest block at each pass, and what it says.
       assert.ok(passes.node.asked <= (blockMs === 1_000 ? 100 : 60), String(passes.node.asked));
     });
+
+  it("keeps to its poll where it need not keep up, and asks for nothing ahead", async () => {
+    const passes = await Passes.begin(250, 120, 1_000, false);
+    const { node } = passes;
+    const [began, taken] = [node.now, passes.behind.length];
+    await passes.pass(10);
+    assert.ok(node.now - began >= 10 * 1_000);
+    // The newest block at each pass, and of each block its header and what it says.
+    const blocks = passes.behind.length - taken;
+    assert.ok(node.asked <= 10 + 2 * blocks, `${String(node.asked)} for ${String(blocks)} blocks`);
+  });
 
   it("gives whoever waits for a pass no answer to what was asked before", async () => {
     const passes = await Passes.begin(250, 120, 1_000);
