@@ -56,7 +56,7 @@ export function contractAtHome(way: BridgeWay): Pick<Terms, "contract" | "lane">
 /** With what the request itself says of its address on the pool's chain. */
 export function factsAbout(
   { way }: Pick<BridgeRecord, "way">,
-  { home = vaultOf("home"), before = [], incoming = [] }: Partial<BridgeFacts>,
+  { home = vaultOf("home"), before = [], incoming = [], misplaced = [] }: Partial<BridgeFacts>,
 ): BridgeFacts {
   const isCredited = way.kind === "to-exchange";
   return {
@@ -64,7 +64,7 @@ export function factsAbout(
     before,
     home: { ...home, ...contractAtHome(way) },
     incoming,
-    misplaced: [],
+    misplaced,
     isCredited,
   };
 }

@@ -189,8 +189,9 @@ export class ChainFollower {
     });
     this.#seen = { number: seen?.number ?? this.#seen?.number };
     const isCoin = ({ token }: { readonly token: string }): boolean => token === COIN;
+    // One that was closed meanwhile is forgotten already.
     for (const { account, amount } of seen?.held.filter(isCoin) ?? [])
-      this.ledger.holdsCoins(account, amount);
+      if (this.#addresses().has(account)) this.ledger.holdsCoins(account, amount);
     const held = seen?.held.filter((one) => !isCoin(one)) ?? [];
     if (seen !== undefined) this.#holdings.compare(held, tip.number);
   }

@@ -1,5 +1,7 @@
 /** What can happen to an address of ours on any chain, and what an event is filed under. */
 
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+
 /** 32 bytes, lower-case hex; an EVM address stands to the right, as in a topic. Everything is filed under such a key. */
 export type Key = string;
 
@@ -75,7 +77,7 @@ export type BridgeEvent =
     };
 
 /** In the place of a token: the chain's coin. */
-export const COIN = `0x${"0".repeat(40)}`;
+export const COIN = ZERO_ADDRESS;
 
 export const keyOf = (address: string): Key => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
 export const addressIn = (key: Key): string => `0x${key.slice(26)}`;

@@ -118,8 +118,14 @@ function misplacedIn({ way }: BridgeRecord, facts: BridgeFacts | undefined): Tro
     const of = token === COIN ? "chain's coin" : `token ${token}`;
     return `${String(balance)} units of the ${of} lie at ${address} on ${chain}`;
   });
-  const coins = found.some(({ token }) => token === COIN) ? ` (coins with --token <chain>=${COIN})` : "";
+  const areCoins = found.map(({ token }) => token === COIN);
   const whose = way.direction === "in" ? "to the refund address" : "to where its terms say";
+  // An account at the exchange need not be anybody's on the pool's chain: the contract pays coins to no one.
+  const coins = !areCoins.includes(true)
+    ? ""
+    : way.kind === "to-exchange"
+      ? "; not coins: an address for the exchange has no way back for them"
+      : ` (coins with --token <chain>=${COIN})`;
   return {
     code: "MONEY_MISPLACED",
     detail: `${lie.join(", ")}; they are not awaited there and not moved on: npm run recover with your key sends them ${whose}${coins}`,

@@ -103,7 +103,7 @@ export function vaultFacts({ view, key, terms, burns, broughtBy }: VaultQuestion
 
 /** At this key: coins, and of every token that is watched there but these. */
 export function misplacedAt(view: ChainView, key: Key, awaited: ReadonlySet<string>): readonly Misplaced[] {
-  const balances = new Map([[COIN, view.ledger.coinsOf(key)]]);
+  const balances = new Map<string, bigint>([[COIN, view.ledger.coinsOf(key)]]);
   for (const { event } of view.ledger.entriesOf(key))
     if (event.kind === "moved" && !awaited.has(event.token))
       balances.set(event.token, (balances.get(event.token) ?? 0n) + gainOf(key, event));

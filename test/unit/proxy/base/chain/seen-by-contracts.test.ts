@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ChainUnreachable } from "../../../../../proxy/base/chain/json-rpc.ts";
 import { createChain, type Chain } from "../../../../../proxy/base/chain/provider.ts";
 import { MOST_HELD, seenByContracts } from "../../../../../proxy/base/chain/seen-by-contracts.ts";
+import { ZERO_ADDRESS } from "../../../../../shared/protocol/brands.ts";
 import { Second } from "../../../../contract/forwarders/stage.ts";
 import { madeAddress } from "../../../../support/bridges.ts";
 
@@ -55,8 +56,9 @@ describe("base/chain: what contracts see", function () {
     const [rich, poor] = [madeAddress(0xc01), madeAddress(0xc02)];
     await (await owner.sendTransaction({ to: rich, value: 2n ** 65n })).wait();
     await on.place.mint(rich, 6n);
-    const coin = `0x${"0".repeat(40)}`;
-    const of = [token, coin].flatMap((one) => [rich, poor].map((account) => ({ account, token: one })));
+    const of = [token, ZERO_ADDRESS].flatMap((one) =>
+      [rich, poor].map((account) => ({ account, token: one })),
+    );
     const { held } = await seenByContracts(chain, of, (await newest()).hash);
     assert.deepEqual(
       held.map(({ amount }) => amount),

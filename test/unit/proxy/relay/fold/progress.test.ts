@@ -1,10 +1,18 @@
 // From the facts of the chains to state, sums and words: every state there is, and what a reorganisation, dust, several
 // deposits and the attester's announcements must not make of it.
 import assert from "node:assert/strict";
-import type { Arrival, Burn, Leaving, Spot, VaultFacts } from "../../../../../proxy/relay/fold/facts.ts";
+import type {
+  Arrival,
+  BridgeFacts,
+  Burn,
+  Leaving,
+  Spot,
+  VaultFacts,
+} from "../../../../../proxy/relay/fold/facts.ts";
 import { progressFrom, type Seen } from "../../../../../proxy/relay/fold/progress.ts";
 import type { Remark } from "../../../../../proxy/relay/requests.ts";
 import { BRIDGE_STATES, MOST_DEPOSITS_SHOWN } from "../../../../../shared/api/bridge-status.ts";
+import { ZERO_ADDRESS } from "../../../../../shared/protocol/brands.ts";
 import { TIMEOUT_SECS } from "../../../../../shared/protocol/host/forwarders.ts";
 import {
   arrivalOf,
@@ -14,7 +22,7 @@ import {
   spotOf,
   vaultOf,
 } from "../../../../support/bridge-facts.ts";
-import { bridgeDraft, madeHash } from "../../../../support/bridges.ts";
+import { bridgeDraft, madeAddress, madeHash } from "../../../../support/bridges.ts";
 
 const NOW = 1_000_000;
 const OPTIONS = { timeoutSecs: TIMEOUT_SECS, bridgingSecs: 60, now: NOW };
@@ -439,6 +447,19 @@ describe("progress of a bridge request", () => {
     });
     const after = progress(ALT, facts([deposit, place("home")], { messages: [message("m")] }));
     assert.deepEqual([after.deposits.length, after.deposits[0]!.state], [MOST_DEPOSITS_SHOWN, "bridging"]);
+  });
+
+  it("of money that lies where it is not awaited says what the contract can do: at an address for the exchange nothing with coins", () => {
+    const [coin, token] = [ZERO_ADDRESS, madeAddress(7)].map((one) => ({
+      ...{ chain: "home", address: "0xwhere", token: one, balance: 10n ** 18n },
+    }));
+    const said = (record: typeof IN, ...misplaced: BridgeFacts["misplaced"]): string => {
+      const seen = seenOf(factsAbout(record, { misplaced }));
+      return progressFrom(record, seen, OPTIONS).reason!.detail;
+    };
+    for (const record of [IN, TO_CHAIN]) assert.match(said(record, coin!, token!), /coins with --token/);
+    assert.match(said(OUT, token!, coin!), /recover with your key.*no way back for them$/);
+    assert.doesNotMatch(said(OUT, token!), /coin/);
   });
 
   it("says the same whatever order the facts come in", () => {
