@@ -74,7 +74,7 @@ export class Follow<Said extends { readonly header: Header }> {
   }
 
   /**
-   * The newest block. What the chain has left by then is left here, too.
+   * The newest block. What the chain has left by then is left here, too; blocks that an older answer had are taken meanwhile.
    *
    * @param since an answer to what was asked before is too old; by the clock of `now`
    */

@@ -118,17 +118,17 @@ function misplacedIn({ way }: BridgeRecord, facts: BridgeFacts | undefined): Tro
     const of = token === COIN ? "chain's coin" : `token ${token}`;
     return `${String(balance)} units of the ${of} lie at ${address} on ${chain}`;
   });
-  const areCoins = found.map(({ token }) => token === COIN);
   const whose = way.direction === "in" ? "to the refund address" : "to where its terms say";
+  const coins = found.filter(({ token }) => token === COIN).length;
   // An account at the exchange need not be anybody's on the pool's chain: the contract pays coins to no one.
-  const coins = !areCoins.includes(true)
-    ? ""
-    : way.kind === "to-exchange"
-      ? "; not coins: an address for the exchange has no way back for them"
-      : ` (coins with --token <chain>=${COIN})`;
+  const staying = way.kind === "to-exchange" ? coins : 0;
+  const how = coins > staying ? ` (coins with --token <chain>=${COIN})` : "";
+  const ways: string[] = [];
+  if (found.length > staying) ways.push(`npm run recover with your key sends them ${whose}${how}`);
+  if (staying > 0) ways.push("coins stay: an address for the exchange has no way back for them");
   return {
     code: "MONEY_MISPLACED",
-    detail: `${lie.join(", ")}; they are not awaited there and not moved on: npm run recover with your key sends them ${whose}${coins}`,
+    detail: `${lie.join(", ")}; they are not awaited there and not moved on: ${ways.join("; ")}`,
   };
 }
 

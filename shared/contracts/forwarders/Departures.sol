@@ -8,8 +8,9 @@ import {CreditOrders} from "./CreditOrders.sol";
 import {Vault} from "./Vault.sol";
 
 /// @title How money leaves for another chain
-/// @notice A vault's balance, or of it what the messenger burns at once, by CCTP v2, to what the terms name. The messenger stands in the terms: a hostile one takes its
-/// own vault's money and no other's. The caller chooses fee and speed, within the ceiling.
+/// @notice A vault's balance, or of it what the messenger burns at once, by CCTP v2, to what the terms name. The messenger
+/// stands in the terms: a hostile one takes its own vault's money and no other's. The caller chooses fee and speed, within
+/// the ceiling.
 abstract contract Departures is CreditOrders {
     uint32 private constant FAST = 1_000;
     uint32 private constant SAFE = 2_000;

@@ -14,14 +14,14 @@ export interface ForwardOrder {
   readonly destination: ForwardTo;
 }
 
-/** `cctp-forward` in 24 bytes, version 0, and 24 bytes that follow. */
-const PREFIX = concatBytes(
-  new TextEncoder().encode("cctp-forward"),
-  new Uint8Array(12),
-  uintToBytes(0n, 4),
-  uintToBytes(24n, 4),
-);
+/** `cctp-forward` in 24 bytes: what every hook of CCTP begins with that asks for being forwarded. */
+export const FORWARD_WORDS = concatBytes(new TextEncoder().encode("cctp-forward"), new Uint8Array(12));
+/** Version 0, and 24 bytes that follow. */
+const PREFIX = concatBytes(FORWARD_WORDS, uintToBytes(0n, 4), uintToBytes(24n, 4));
 export const FORWARD_BYTES = 56;
+
+export const asksForForward = (hook: Uint8Array): boolean =>
+  equalBytes(hook.subarray(0, FORWARD_WORDS.length), FORWARD_WORDS);
 
 export function encodeForward({ recipient, destination }: ForwardOrder): Uint8Array {
   return concatBytes(PREFIX, mustFromHex(recipient), uintToBytes(BigInt(FORWARD_TO[destination]), 4));

@@ -11,7 +11,7 @@ import {
   parseMessage,
   type CctpMessage,
 } from "../../../../shared/protocol/host/cctp.ts";
-import { asksForForwarding } from "../forwarding.ts";
+import { asksForForward } from "../../../../shared/protocol/host/cctp-forward.ts";
 
 /** How deep the message's own block lies: just in it, good enough for a fast message, or permanently. */
 export type Depth = "seen" | "fast" | "final";
@@ -113,8 +113,7 @@ function fastFeeOf({ isBurn, message }: Emission, bps: number): bigint | undefin
 /** Of a burn that names nobody to deliver it, waits until it is final, and offers enough for being delivered. */
 function forwardFeeOf({ isBurn, message }: Emission): bigint {
   const burn = isBurn ? parseBurn(message.body) : undefined;
-  const isWanted =
-    burn !== undefined && message.destinationCaller === ZERO && asksForForwarding(burn.hookData);
+  const isWanted = burn !== undefined && message.destinationCaller === ZERO && asksForForward(burn.hookData);
   return isWanted && message.minFinalityThreshold > FINALITY.fast && burn.maxFee >= FORWARD_FEE
     ? FORWARD_FEE
     : 0n;

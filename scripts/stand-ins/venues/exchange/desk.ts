@@ -10,10 +10,10 @@ import {
   toHex,
   uintToBytes,
 } from "../../../../shared/protocol/bytes.ts";
+import { asksForForward, FORWARD_WORDS } from "../../../../shared/protocol/host/cctp-forward.ts";
 import { addressToWord } from "../../../../shared/protocol/host/cctp.ts";
 import { nonceOfAction, type Action } from "./actions.ts";
 import { readAmount, writeAmount } from "./amounts.ts";
-import { asksForForwarding, FORWARDING } from "../forwarding.ts";
 import type { Posting } from "./ledger.ts";
 import type { ExchangeSettings } from "./settings.ts";
 import type { ExchangeState, Withdrawal } from "./state.ts";
@@ -100,7 +100,7 @@ function sentToEvm(
   const burnt = amount - fees.send_to_evm;
   const data = mustFromHex(action.data);
   if (data.length > MOST_DATA_BYTES) return "Data length exceeds MAX_HOOK_DATA_SIZE";
-  const isForwarded = data.length === 0 || asksForForwarding(data);
+  const isForwarded = data.length === 0 || asksForForward(data);
   const maxFee = isForwarded ? fees.forward : 0n;
   if (burnt <= maxFee) return "Amount must exceed the fee";
   const way = {
@@ -142,7 +142,7 @@ function withdrawalHook(of: {
   readonly data: Uint8Array;
 }): Uint8Array {
   return concatBytes(
-    of.isForwarded ? FORWARDING : new Uint8Array(FORWARDING.length),
+    of.isForwarded ? FORWARD_WORDS : new Uint8Array(FORWARD_WORDS.length),
     uintToBytes(0n, 4),
     uintToBytes(28n + BigInt(of.data.length), 4),
     mustFromHex(of.user),

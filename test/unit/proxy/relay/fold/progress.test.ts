@@ -460,6 +460,7 @@ describe("progress of a bridge request", () => {
     for (const record of [IN, TO_CHAIN]) assert.match(said(record, coin!, token!), /coins with --token/);
     assert.match(said(OUT, token!, coin!), /recover with your key.*no way back for them$/);
     assert.doesNotMatch(said(OUT, token!), /coin/);
+    assert.doesNotMatch(said(OUT, coin!), /recover/);
   });
 
   it("says the same whatever order the facts come in", () => {
