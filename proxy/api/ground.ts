@@ -68,7 +68,12 @@ export async function openGround(config: Config, logger: Logger) {
   });
   await adoptRebuiltIndex(openRebuildStore(database), config, logger);
   const data = openChainDataStore(database);
-  const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);
+  const { stores, close: closeStores } = await openStores(
+    config,
+    database,
+    logger.child({ part: "store" }),
+    metrics,
+  );
   const indexer = new Indexer(chain, pool, data, logger.child({ part: "indexer" }), {
     deploymentBlock: config.deploymentBlock,
     pollIntervalMs: config.blockPollMs,
@@ -78,7 +83,18 @@ export async function openGround(config: Config, logger: Logger) {
   });
   return {
     ...{ config, logger, now, metrics, keyRing, pepper, circuits, ourKeys, wallet, bridgeSettings },
-    ...{ nodes, chain, pool, tokens: createTokens(chain), database, folder, data, stores, indexer },
+    ...{
+      nodes,
+      chain,
+      pool,
+      tokens: createTokens(chain),
+      database,
+      folder,
+      data,
+      stores,
+      closeStores,
+      indexer,
+    },
     tipIfFresh: (): Bytes32 | undefined => freshTip(indexer.state(), now()),
     /** Ends what the node is asked. */
     leave: () => leaving.abort(),

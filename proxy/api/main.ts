@@ -80,7 +80,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     await restored;
     await watching?.stop();
     enclaves.disagreements.stop();
-    stores.close();
+    await ground.closeStores();
     await folder.leave();
     await database.close();
   };

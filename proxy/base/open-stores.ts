@@ -6,33 +6,44 @@ import { LocalWindows } from "./limits/local-windows.ts";
 import { SharedWindows } from "./limits/shared-windows.ts";
 import type { Logger } from "./logging.ts";
 import type { Metrics } from "./observe/metrics.ts";
-import { embeddedStores, sharedStores, type InstanceStores } from "./store/instance.ts";
+import { embeddedStores, sharedStores, storesOfFolder, type InstanceStores } from "./store/instance.ts";
 import { openDatabase, STORE_FILE, type Database } from "./store/lmdb/database.ts";
-import { claimInstance } from "./store/lmdb/instance-record.ts";
+import { DoorEngine } from "./store/lmdb/door-engine.ts";
+import { openDoor } from "./store/lmdb/door.ts";
+import { LmdbEngine } from "./store/lmdb/engine.ts";
 import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
+import { StoreUnavailable } from "./store/unavailable.ts";
 import type { WindowStore } from "./store/windows.ts";
 
 /** Whose data it is, and the URL of a Redis where one is configured. */
 type InstanceOf<Url extends string> = { readonly chainId: number; readonly pool: Address } & Readonly<
   Record<Url, string | undefined>
 >;
+interface InFolder {
+  readonly dataDir: string;
+}
 
-/** In the data folder, or in the Redis that the instance's proxies share. */
-export function openStores(
-  { storeRedisUrl, chainId, pool }: InstanceOf<"storeRedisUrl">,
+export interface OpenStores {
+  readonly stores: InstanceStores;
+  readonly close: () => Promise<void>;
+}
+
+/** For the proxy that works on the data folder: there, with a door for the programs beside it, or in the Redis that it shares. */
+export async function openStores(
+  { storeRedisUrl, dataDir, chainId, pool }: InstanceOf<"storeRedisUrl"> & InFolder,
   database: Database,
   logger: Logger,
   metrics: Pick<Metrics, "redis">,
-): InstanceStores | Promise<InstanceStores> {
-  const onBrokenRecord = (table: string, record: string): void =>
-    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
-  if (storeRedisUrl === undefined) return embeddedStores(database, onBrokenRecord);
+): Promise<OpenStores> {
+  const instance = { chainId, pool };
+  if (storeRedisUrl === undefined) {
+    const engine = new LmdbEngine(database, setAside(logger));
+    return { stores: storesOfFolder(engine), close: await openDoor(engine, dataDir, instance) };
+  }
   metrics.redis("store", false);
-  return sharedStores({
-    url: storeRedisUrl,
-    instance: { chainId, pool },
-    onBrokenRecord,
+  const stores = await sharedStores({
+    ...{ url: storeRedisUrl, instance, onBrokenRecord: setAside(logger) },
     onUnreachable(error) {
       metrics.redis("store", true);
       logger.error({ err: error }, "the durable Redis is unreachable or unfit: nothing is accepted");
@@ -42,49 +53,60 @@ export function openStores(
       logger.info("the durable Redis is back");
     },
   });
+  return closing(stores);
 }
 
-interface OpenStores {
-  readonly stores: InstanceStores;
-  close(): Promise<void>;
-}
-
-/** For a program beside the proxies: one of them has made the store. */
+/** For a program beside the proxies: one of them has made the store. Waits for the one that works on the data folder. */
 export async function openExistingStores(
-  config: InstanceOf<"storeRedisUrl"> & { readonly dataDir: string },
+  { storeRedisUrl, dataDir, chainId, pool }: InstanceOf<"storeRedisUrl"> & InFolder,
   logger: Logger,
 ): Promise<OpenStores> {
-  const { storeRedisUrl, dataDir, chainId, pool } = config;
-  const onBrokenRecord = (table: string, record: string): void =>
-    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
+  const instance = { chainId, pool };
   if (storeRedisUrl !== undefined) {
     const stores = await sharedStores({
-      ...{ url: storeRedisUrl, instance: { chainId, pool }, mustExist: true, onBrokenRecord },
+      ...{ url: storeRedisUrl, instance, mustExist: true, onBrokenRecord: setAside(logger) },
       onUnreachable: (error) => logger.error({ err: error }, "the durable Redis is unreachable or unfit"),
       onReachable: () => logger.info("the durable Redis is back"),
     });
-    return {
-      stores,
-      close: () => {
-        stores.close();
-        return Promise.resolve();
-      },
-    };
+    return closing(stores);
   }
-  // A mistyped folder must not become a new, empty store that looks like lost accounts.
-  if (!existsSync(path.join(dataDir, STORE_FILE)))
-    throw new Error(`${dataDir} holds no store; start the proxy once`);
+  requireStore(dataDir);
+  const engine = new DoorEngine(dataDir, instance, setAside(logger));
+  await engine.served(() => logger.warn({ data_dir: dataDir }, "waiting for the proxy, which has the store"));
+  return closing(storesOfFolder(engine, () => engine.close()));
+}
+
+/** For a tool on the data folder, whether its proxy runs or not. StoreUnavailable: it runs, and does not answer. */
+export async function openFolderStores(dataDir: string): Promise<OpenStores> {
+  const engine = new DoorEngine(dataDir);
+  const state = await engine.state();
+  if (state === "silent")
+    throw new StoreUnavailable(new Error(`the proxy that works on ${dataDir} does not answer`));
+  if (state === "served") return closing(storesOfFolder(engine, () => engine.close()));
   const database = openDatabase(dataDir);
-  await claimInstance(database, { chainId, pool });
-  const stores = embeddedStores(database, onBrokenRecord);
+  return { stores: embeddedStores(database), close: () => database.close() };
+}
+
+export function closing(stores: InstanceStores): OpenStores {
   return {
     stores,
-    close: async () => {
+    close() {
       stores.close();
-      await database.close();
+      return Promise.resolve();
     },
   };
 }
+
+/** A mistyped folder must not become a new, empty store that looks like lost accounts. */
+function requireStore(dataDir: string): void {
+  if (!existsSync(path.join(dataDir, STORE_FILE)))
+    throw new Error(`${dataDir} holds no store; start the proxy once`);
+}
+
+const setAside =
+  (logger: Logger) =>
+  (table: string, record: string): void =>
+    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
 
 /** Counted here, or across the instance's proxies where a Redis is configured. */
 export async function openWindows(

@@ -1,11 +1,12 @@
 /**
  * `npm run operator`: developers, API keys and fee rules of an instance, written straight into its store, and the images
- * and signers of its enclaves (operator/image.ts, operator/signer.ts). Safe while the proxy runs: LMDB lets several processes share the
- * folder, and so does Redis. Trusts whoever may read that folder.
+ * and signers of its enclaves (operator/image.ts, operator/signer.ts). Safe while the proxy runs: it is asked where it has the
+ * store, and Redis is for many. Trusts whoever may read that folder.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/base/store/instance.ts";
+import { closing, openFolderStores, type OpenStores } from "../../proxy/base/open-stores.ts";
+import { sharedStores } from "../../proxy/base/store/instance.ts";
 import { openChainDataStore } from "../../proxy/base/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/base/store/lmdb/database.ts";
 import { UnfitFormat, type Instance } from "../../proxy/base/store/lmdb/instance-record.ts";
@@ -104,22 +105,24 @@ async function run(
       "what must not be lost is in the Redis: keep copies of its append-only files instead",
     );
   if (command === "restore") return restoreCommand(words, folder, readInstance(values));
-  const database = openFolder(folder);
-  let stores: InstanceStores | undefined;
+  // Opened where it is asked for: whoever is held still with LMDB's lock holds up the proxy.
+  let opened: Database | undefined;
+  const database = (): Database => (opened ??= openDatabase(needFolder(folder)));
+  let close: (() => Promise<void>) | undefined;
   try {
-    if (command === "backup") return await backupCommand(needData(database), words);
+    if (command === "backup") return await backupCommand(database(), words);
     // Of the data folder alone, also while a Redis is unreachable.
     if (command === "index") {
-      const done = await indexCommand(needData(database), words, values, process.env);
+      const done = await indexCommand(database(), words, values, process.env);
       if (!done.isEqual) process.exitCode = DIFFERENT;
       return done;
     }
-    stores = await openStores(database, values);
+    const { stores, ...opening } = await openStores(folder, values);
+    close = () => opening.close();
     const kept: Kept = {
       ...{ stores, values, by: authorOf(values) },
-      // Opened where it is asked for.
       get data() {
-        return database && openChainDataStore(database);
+        return folder === undefined || folder === "" ? undefined : openChainDataStore(database());
       },
     };
     if (command === "audit") return await auditCommand(kept, words);
@@ -127,32 +130,26 @@ async function run(
     const verbs = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
     return await runVerb(verbs ?? {}, words, kept);
   } finally {
-    stores?.close();
-    await database?.close();
+    await close?.();
+    await opened?.close();
   }
 }
 
-/** Undefined where no folder is named. */
-function openFolder(folder: string | undefined): Database | undefined {
-  if (folder === undefined || folder === "") return undefined;
+function needFolder(folder: string | undefined): string {
+  if (folder === undefined || folder === "") throw new UsageError("--data FOLDER is missing");
   // A mistyped folder must not become a new, empty store that looks like lost data.
   if (!existsSync(join(folder, "store.lmdb")))
     throw new UsageError(`${folder} holds no store; start the proxy once`);
-  return openDatabase(folder);
-}
-
-function needData(database: Database | undefined): Database {
-  if (database === undefined) throw new UsageError("--data FOLDER is missing");
-  return database;
+  return folder;
 }
 
 /** Where the proxy has them: beside what it read from the chain, or in the Redis that its settings name. */
-async function openStores(database: Database | undefined, values: StoreValues): Promise<InstanceStores> {
+async function openStores(folder: string | undefined, values: StoreValues): Promise<OpenStores> {
   const url = redisUrl(values);
   try {
-    if (url === "") return embeddedStores(needData(database));
+    if (url === "") return await openFolderStores(needFolder(folder));
     const instance = readInstance(values);
-    return await sharedStores({ url, instance, mustExist: true });
+    return closing(await sharedStores({ url, instance, mustExist: true }));
   } catch (error) {
     // Its words are for the operator and hold neither the URL nor a record.
     throw error instanceof UnfitRedis || error instanceof UnfitFormat ? new UsageError(error.message) : error;

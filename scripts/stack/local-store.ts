@@ -1,15 +1,12 @@
-// The store of a local network's proxy, written as an operator writes it: beside a proxy that may be running.
-import { embeddedStores } from "../../proxy/base/store/instance.ts";
-import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
+// The store of a local network's proxy, written as an operator writes it: whether the proxy runs or not.
+import { openFolderStores } from "../../proxy/base/open-stores.ts";
+import type { InstanceStores } from "../../proxy/base/store/instance.ts";
 
-export async function inStore<T>(
-  dataDir: string,
-  work: (stores: ReturnType<typeof embeddedStores>) => Promise<T>,
-): Promise<T> {
-  const database = openDatabase(dataDir);
+export async function inStore<T>(dataDir: string, work: (stores: InstanceStores) => Promise<T>): Promise<T> {
+  const { stores, close } = await openFolderStores(dataDir);
   try {
-    return await work(embeddedStores(database));
+    return await work(stores);
   } finally {
-    await database.close();
+    await close();
   }
 }

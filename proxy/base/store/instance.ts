@@ -17,7 +17,7 @@ import { openFeeRuleStore } from "./fee-rules.ts";
 import { openIdempotencyStore, type LiveClaims } from "./idempotency.ts";
 import { openKeyStore } from "./keys.ts";
 import type { Database } from "./lmdb/database.ts";
-import { openLmdbEngine } from "./lmdb/engine.ts";
+import { LmdbEngine } from "./lmdb/engine.ts";
 import { openLmdbLiveClaims } from "./lmdb/live-claims.ts";
 import { openLmdbLease } from "./lmdb/lease.ts";
 import { openPriceStore } from "./prices.ts";
@@ -39,13 +39,17 @@ export function embeddedStores(
   onBrokenRecord?: OnBrokenRecord,
   now?: () => number,
 ): InstanceStores {
-  const engine = openLmdbEngine(database, onBrokenRecord, now);
+  return storesOfFolder(new LmdbEngine(database, onBrokenRecord, now));
+}
+
+/** Of a data folder that one process opens: `engine` is its own, or asks it. */
+export function storesOfFolder(engine: Engine, close: () => void = () => undefined): InstanceStores {
   return storesOver(
     engine,
     openLmdbLiveClaims(),
     (name) => openLmdbLease(engine, name),
     () => undefined,
-    () => undefined,
+    close,
   );
 }
 

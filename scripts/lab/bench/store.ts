@@ -10,7 +10,7 @@ import { placesOf } from "../../../proxy/base/store/ended-tickets.ts";
 import type { Engine } from "../../../proxy/base/store/engine.ts";
 import { openKeyStore } from "../../../proxy/base/store/keys.ts";
 import { openDatabase } from "../../../proxy/base/store/lmdb/database.ts";
-import { openLmdbEngine } from "../../../proxy/base/store/lmdb/engine.ts";
+import { LmdbEngine } from "../../../proxy/base/store/lmdb/engine.ts";
 import { LEASE } from "../../../proxy/base/store/lease.ts";
 import { openLmdbLease } from "../../../proxy/base/store/lmdb/lease.ts";
 import { TicketStore } from "../../../proxy/base/store/ticket-store.ts";
@@ -59,7 +59,7 @@ async function inFolder(measure: (engine: Engine) => Promise<number>): Promise<n
   const folder = mkdtempSync(join(tmpdir(), "cloister-bench-store-"));
   const database = openDatabase(folder);
   try {
-    return await measure(openLmdbEngine(database));
+    return await measure(new LmdbEngine(database));
   } finally {
     await database.close();
     rmSync(folder, { recursive: true, force: true });

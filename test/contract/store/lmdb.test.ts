@@ -1,7 +1,7 @@
 // The embedded store, against what every store promises: a folder of its own for each test.
 import { embeddedStores } from "../../../proxy/base/store/instance.ts";
 import type { Database } from "../../../proxy/base/store/lmdb/database.ts";
-import { openLmdbEngine } from "../../../proxy/base/store/lmdb/engine.ts";
+import { LmdbEngine } from "../../../proxy/base/store/lmdb/engine.ts";
 import { temporaryDatabase } from "../../support/fees.ts";
 import { storeSuites } from "../../support/stores/both.ts";
 import { engineSuite, type Engines } from "../../support/stores/engine.ts";
@@ -21,7 +21,7 @@ describe("stores in LMDB", () => {
     let engines: Engines;
     beforeEach(() => {
       database = temporaryDatabase();
-      const [one, other] = [openLmdbEngine(database), openLmdbEngine(database)];
+      const [one, other] = [new LmdbEngine(database), new LmdbEngine(database)];
       engines = { one, other, following: other };
     });
     engineSuite(() => engines);

@@ -30,12 +30,12 @@ type Key = (string | number)[];
 type Places = Table<unknown, Key>;
 
 /** `setAside` is called with records that cannot be read. `now`: milliseconds since 1970. Throws UnfitFormat. */
-class LmdbEngine implements Engine {
+export class LmdbEngine implements Engine {
   readonly #database: Database;
   readonly setAside: (table: string, key: string) => void;
   readonly #now: () => number;
   readonly #tables = new Map<string, Places>();
-  readonly #news: ReturnType<typeof openLmdbNews>;
+  readonly news: ReturnType<typeof openLmdbNews>;
   #hasFormat = false;
 
   constructor(
@@ -47,7 +47,7 @@ class LmdbEngine implements Engine {
     this.setAside = setAside;
     this.#now = now;
     requireFormat(database);
-    this.#news = openLmdbNews(database);
+    this.news = openLmdbNews(database);
   }
 
   async get(table: string, keys: readonly string[]) {
@@ -97,12 +97,12 @@ class LmdbEngine implements Engine {
       return this.#run(step);
     }, demand);
     this.#hasFormat = true;
-    if (committed.done && writes.some(([what]) => what === "announce")) await this.#news.look();
+    if (committed.done && writes.some(([what]) => what === "announce")) await this.news.look();
     return committed;
   }
 
   follow(follower: Follower) {
-    return this.#news.follow(follower);
+    return this.news.follow(follower);
   }
 
   #tableOf(name: string): Places {
@@ -198,20 +198,12 @@ class LmdbEngine implements Engine {
           this.#setRanked(write[1], write[2], write[3], false);
           break;
         case "announce":
-          this.#news.add(write[1]);
+          this.news.add(write[1]);
           break;
       }
     }
     return { done: true, number: drawn };
   }
-}
-
-export function openLmdbEngine(
-  database: Database,
-  setAside: (table: string, key: string) => void = () => undefined,
-  now: () => number = Date.now,
-): Engine {
-  return new LmdbEngine(database, setAside, now);
 }
 
 const blocksOf = (order: string): string => `${order}/blocks`;

@@ -29,7 +29,7 @@ export function openLmdbLease(engine: Engine, name: LeaseName): Lease {
 
   return {
     isShared: false,
-    // Nothing is ever on its way here, so no fence is raised for it.
+    // Who asks for that writes in the process that has the file, where nothing is ever on its way.
     async take(holder) {
       const [known, fence] = await engine.get(name, [HOLDER, FENCE]);
       if (known === holder) return Number(fence);

@@ -1,5 +1,5 @@
-/** The news of an instance as numbered entries: its programs share the data folder, and each reads what the others wrote. */
-import { NEWS_KEPT, NEWS_PAGE, openNews } from "../news.ts";
+/** The news of an instance as numbered entries. */
+import { NEWS_KEPT, NEWS_PAGE, openNews, type NewsSource } from "../news.ts";
 import type { Database } from "./database.ts";
 
 const NEWS = "news";
@@ -7,16 +7,17 @@ const NEWS = "news";
 export function openLmdbNews(database: Database) {
   const table = database.table<string, number>(NEWS);
   const newest = (): number => [...table.getKeys({ reverse: true, limit: 1 })][0] ?? 0;
-  const news = openNews<number>({
+  const source: NewsSource<number> = {
     newest: () => Promise.resolve(newest()),
     behind(place) {
       if (place > 0 && table.get(place) === undefined) return Promise.resolve(undefined);
       const found = table.getRange({ start: place + 1, limit: NEWS_PAGE });
       return Promise.resolve([...found].map(({ key, value }) => [key, value] as const));
     },
-  });
+  };
   return {
-    ...news,
+    ...source,
+    ...openNews(source),
     /** Inside a transaction. */
     add(member: string): void {
       const number = newest() + 1;
