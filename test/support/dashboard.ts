@@ -5,7 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createPepper, loadPepper } from "../../proxy/base/auth/secret-files.ts";
-import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/base/store/instance.ts";
+import { openStores } from "../../proxy/base/open-stores.ts";
+import type { InstanceStores } from "../../proxy/base/store/instance.ts";
 import { openDatabase } from "../../proxy/base/store/lmdb/database.ts";
 import { claimInstance } from "../../proxy/base/store/lmdb/instance-record.ts";
 import {
@@ -22,6 +23,7 @@ import { createInvitation, type InvitationTerms } from "../../scripts/operator/i
 import { freePort } from "../../scripts/stack/ports.ts";
 import { startService, type Service } from "../../scripts/base/service.ts";
 import { Authenticator } from "./authenticator.ts";
+import { SILENT } from "./money.ts";
 
 const CHAIN_ID = 31_337;
 export const POOL = asAddress(`0x${"70".repeat(20)}`)!;
@@ -51,11 +53,13 @@ export async function startDashboard(
   await createPepper(pepperFile);
   const database = openDatabase(data);
   await claimInstance(database, { chainId: CHAIN_ID, pool: POOL });
-  const redis = more["CLOISTER_STORE_REDIS_URL"];
-  const stores =
-    redis === undefined
-      ? embeddedStores(database)
-      : await sharedStores({ url: redis, instance: { chainId: CHAIN_ID, pool: POOL } });
+  const storeRedisUrl = more["CLOISTER_STORE_REDIS_URL"];
+  const { stores, close } = await openStores(
+    { storeRedisUrl, dataDir: data, chainId: CHAIN_ID, pool: POOL },
+    database,
+    SILENT,
+    { redis: () => undefined },
+  );
   const pepper = await loadPepper(pepperFile);
   const port = await freePort();
   const origin = `http://localhost:${String(port)}`;
@@ -83,7 +87,7 @@ export async function startDashboard(
     invite: async (terms, hours = 1) => (await createInvitation(stores, pepper, { ...terms, hours })).token,
     stop: async () => {
       await service.stop();
-      stores.close();
+      await close();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },
