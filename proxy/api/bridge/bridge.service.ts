@@ -292,7 +292,10 @@ export class Bridges {
     const contracts = [chain.token, chain.transmitter, chain.messenger, exit.forwarder];
     let isKnown: boolean;
     try {
-      isKnown = !contracts.includes(account) && (await exchange.hasAccount(account));
+      // One wrong "no", as of a replica that lags, would refuse a person: it counts when it is said again.
+      isKnown =
+        !contracts.includes(account) &&
+        ((await exchange.hasAccount(account)) || (await exchange.hasAccount(account)));
     } catch (cause) {
       if (!(cause instanceof ExchangeUnreachable)) throw cause;
       throw new ApiError("VENUE_UNAVAILABLE", "the exchange cannot be asked at the moment", {

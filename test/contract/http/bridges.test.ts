@@ -102,6 +102,8 @@ const STORES: readonly (readonly [
 class Accounts {
   isAway = false;
   isRubbish = false;
+  /** So many times the next account is denied, whoever it is. */
+  denies = 0;
   readonly asked: string[] = [];
   readonly known = new Set<string>([ACCOUNT]);
   #server: Server | undefined;
@@ -114,7 +116,8 @@ class Accounts {
         const { type, user } = JSON.parse(Buffer.concat(parts).toString()) as Record<string, string>;
         this.asked.push(`${String(request.url)} ${String(type)} ${String(user)}`);
         response.statusCode = this.isAway ? 503 : 200;
-        const answer = { role: this.known.has(String(user)) ? "user" : "missing" };
+        const isDenied = this.denies > 0 && this.denies-- > 0;
+        const answer = { role: this.known.has(String(user)) && !isDenied ? "user" : "missing" };
         response.end(this.isRubbish ? "<html>" : JSON.stringify(answer));
       });
     });
@@ -425,6 +428,8 @@ for (const [name, openStores] of STORES) {
         accounts[fault] = false;
       }
       assert.equal((await store.openOf("test", undefined)).length, before, "nothing is kept of it");
+      // Said once, it is one answer's fault.
+      accounts.denies = 1;
       await made(OUT_PATH, body, by);
     });
 
