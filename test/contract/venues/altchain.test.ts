@@ -384,6 +384,29 @@ describe("venues: the other blockchain", () => {
     });
   });
 
+  it("a node that fails at one block leaves those before it, and fails where there is none", async () => {
+    const place = await placeNow(chain.node, "confirmed");
+    await slots(4);
+    for (const [failing, read] of [
+      [3, 2],
+      [1, undefined],
+    ] as const) {
+      let asked = 0;
+      const getBlock = (...args: Parameters<typeof chain.node.getBlock>) => ({
+        send: () =>
+          ++asked === failing ? Promise.reject(new Error("cut")) : chain.node.getBlock(...args).send(),
+      });
+      const node = { getBlocks: chain.node.getBlocks, getBlock } as unknown as typeof chain.node;
+      const news = newBlocks(node, chain.token, place, "confirmed");
+      if (read === undefined) await assert.rejects(news, /cut/);
+      else {
+        const found = await news;
+        assert.ok(!found.forked);
+        assert.equal(found.blocks.length, read);
+      }
+    }
+  });
+
   it("addresses are asked for a hundred at a time, and only accounts of this token count", async () => {
     const { account } = await deposited(77n);
     const { signer } = await stranger(5n);
