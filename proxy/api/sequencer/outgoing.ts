@@ -3,7 +3,7 @@
  * to its nonce by a transaction that is not ours. Decides nothing about tickets that were executed; the
  * index does.
  */
-import type { Receipt } from "../../base/chain/provider.ts";
+import type { Header, Receipt } from "../../base/chain/provider.ts";
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import type { IndexedBlock } from "../../base/store/chain-data.ts";
 import type { Outgoing, TicketChange } from "../../base/store/tickets.ts";
@@ -91,17 +91,18 @@ export class OutgoingCalls {
     return behind.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Infinity);
   }
 
+  hasHole(): boolean {
+    return this.#hole !== undefined;
+  }
+
   /**
-   * To be called when nothing new is sent: the call of the first behind such a nonce goes under it, too. What is left
+   * To be called when nothing new can be sent: the call of the first behind such a nonce goes under it, too. What is left
    * under its own then finds everything done.
    */
-  async fillHole(tip: IndexedBlock): Promise<void> {
+  async fillHole(head: Header): Promise<void> {
     if (this.#hole === undefined) return;
     const { nonce, first } = this.#hole;
-    const head = await this.#term.chain.header("latest");
-    // A node that is behind shows holes that are none.
-    const isBehind = head === undefined || (head.number <= tip.number && head.hash !== tip.hash);
-    if (!isBehind) await this.#sending.fill(nonce, first, this.#carriedBy(first), head);
+    await this.#sending.fill(nonce, first, this.#carriedBy(first), head);
   }
 
   /** The nonce is used. True until the index has the block that used it. */

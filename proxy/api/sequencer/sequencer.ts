@@ -79,6 +79,15 @@ interface Next {
   readonly maySendTickets: boolean;
 }
 
+type Header = Awaited<ReturnType<SequencerParts["chain"]["header"]>>;
+
+/** Whether the index, at `tip`, is as far as it has to be for sending on `head`. */
+function isNear(head: Header, tip: IndexedBlock): head is NonNullable<Header> {
+  if (head === undefined) return false;
+  const behind = head.number - tip.number;
+  return behind <= MOST_BEHIND && (behind > 0 || head.hash === tip.hash);
+}
+
 export class Sequencer {
   readonly #parts: SequencerParts;
   readonly #options: SequencerOptions;
@@ -190,8 +199,9 @@ export class Sequencer {
     const errand = await this.#nextErrand(this.#term, tip);
     if (awaited > 0 && errand === undefined) return;
     if (!this.#hasWork(this.#term) && errand === undefined) this.#blockage.clear();
-    else if (await this.#sendNext(this.#term, { tip, errand, maySendTickets: awaited === 0 })) return;
-    await this.#term.outgoing.fillHole(tip);
+    else if ((await this.#sendNext(this.#term, { tip, errand, maySendTickets: awaited === 0 })) !== "nothing")
+      return;
+    await this.#fillHole(this.#term, tip);
   }
 
   #hashAt(number: number): Bytes32 | undefined {
@@ -275,8 +285,8 @@ export class Sequencer {
     return errand?.checked();
   }
 
-  /** Whether something was sent. */
-  async #sendNext(term: Term, next: Next): Promise<boolean> {
+  /** "again": the chain went on or back meanwhile, so what can be sent is not known. */
+  async #sendNext(term: Term, next: Next): Promise<"sent" | "again" | "nothing"> {
     const { tip } = next;
     const { chain, pool, wallet } = this.#parts;
     // Side by side: on a quick chain each answer that is waited for is a block.
@@ -286,31 +296,45 @@ export class Sequencer {
       this.#hasWork(term) ? pool.brakes() : undefined,
     ]);
     // Built on older blocks, a batch would meet a queue that it does not expect.
-    const behind = (head?.number ?? Infinity) - tip.number;
-    if (head === undefined || behind > MOST_BEHIND || (behind <= 0 && head.hash !== tip.hash)) {
-      this.#isWanted = true;
-      return false;
-    }
+    if (!isNear(head, tip)) return this.#again();
     this.#blockage.clear();
     const batch = await this.#nextBatch(term, next, brakes);
-    if (batch === undefined) return false;
+    if (batch === undefined) return "nothing";
     const last = term.inFlight.waiting.at(-1);
     const nonce = last === undefined ? used : last.nonce + 1;
-    await this.#newestBlock(term);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
     // nonce, too, may be one that was reorganised out, with what was sent later still to come; or somebody has used it.
-    if ([tip, head].some(({ number, hash }) => this.#hashAt(number) !== hash) || used > nonce) {
-      this.#isWanted = true;
-      return false;
-    }
+    if (!(await this.#standsOn(term, [tip, head])) || used > nonce) return this.#again();
     // Also where the wallet cannot pay for the errand: what needs less goes in the next turn.
     this.#isErrandsTurn = batch.errand === undefined;
     const isSent = await term.sending.send(batch, nonce, head);
-    if (!isSent) return false;
+    if (!isSent) return "nothing";
     term.sentOn = tip.hash;
     if (batch.errand !== undefined) this.#parts.errands?.sent(batch.errand);
     this.#isWanted = true;
-    return true;
+    return "sent";
+  }
+
+  #again(): "again" {
+    this.#isWanted = true;
+    return "again";
+  }
+
+  /** Whether these blocks are still the chain's. */
+  async #standsOn(term: Term, blocks: readonly Pick<IndexedBlock, "number" | "hash">[]): Promise<boolean> {
+    await this.#newestBlock(term);
+    return blocks.every(({ number, hash }) => this.#hashAt(number) === hash);
+  }
+
+  /**
+   * Only where nothing can be sent: what a deep reorganisation took back was accepted before what stands behind the hole,
+   * and goes under its nonce first. A node that is behind shows holes that are none.
+   */
+  async #fillHole(term: Term, tip: IndexedBlock): Promise<void> {
+    if (!term.outgoing.hasHole()) return;
+    const head = await this.#parts.chain.header("latest");
+    if (isNear(head, tip) && (await this.#standsOn(term, [tip, head]))) await term.outgoing.fillHole(head);
+    else this.#again();
   }
 
   /** What holds tickets, for the proxies that show them and do not submit. */

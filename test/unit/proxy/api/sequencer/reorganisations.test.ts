@@ -1,6 +1,7 @@
 /** Chains that go back, and nodes that do not show all: what was sent, what was chosen, and in which order it goes. */
 import assert from "node:assert/strict";
 import { Wallet } from "ethers";
+import type { TicketRecord } from "../../../../../proxy/base/store/tickets.ts";
 import { asAddress } from "../../../../../shared/protocol/host/text.ts";
 import { Money } from "../../../../support/money.ts";
 import { poolContract } from "../../../../support/pool-contract.ts";
@@ -183,6 +184,48 @@ describe("sequencer on a real chain that goes back", function () {
     // The next one is not held up by what stood behind the hole.
     await on.mine(3);
     await on.reaches(await on.accept(on.spend(on.rooted().root)), "confirmed");
+  });
+
+  it("fills no nonce that was reorganised out while blocks come faster than it can look at what to send", async () => {
+    await on.seed();
+    await on.mine(3);
+    const { root } = on.rooted();
+    const executed: TicketRecord[] = [];
+    for (const blocks of [3, 3, 0]) {
+      executed.push(await on.reaches(await on.accept(on.spend(root)), "confirmed"));
+      await on.mine(blocks);
+    }
+    await until("the first two to be forgotten", async () => (await on.store.outgoing()).length === 1);
+    const [first] = executed.map(({ status }) => (status.state === "confirmed" ? status.outcome.block : 0));
+    // Whoever looks at what to send asks for the nonce in the same moment: he sees a head that is far ahead of the index.
+    const { header, nonce } = on.chain;
+    let looks = 0;
+    let isLook = false;
+    let wentBack = false;
+    Object.assign(on.chain, {
+      nonce(of: Parameters<typeof nonce>[0]) {
+        isLook = true;
+        return nonce(of);
+      },
+      async header(at: Parameters<typeof header>[0]) {
+        const head = await header(at);
+        const isFirst = isLook && looks < 5 && wentBack;
+        isLook = false;
+        if (at !== "latest" || !isFirst || head === undefined) return head;
+        looks += 1;
+        return { ...head, number: head.number + 9 };
+      },
+    });
+    const head = (await on.chain.header("latest"))!.number;
+    wentBack = true;
+    await on.rpc("anvil_reorg", [head - first! + 1, []]);
+    await until("them to be open again", async () =>
+      (await on.metrics.text()).includes("cloister_final_tickets_reorganised_out_total 2\n"),
+    );
+    const again: TicketRecord[] = [];
+    for (const ticket of executed) again.push(await on.isDone(ticket, () => on.mine()));
+    assert.equal(looks, 5);
+    assertInOrder(again);
   });
 
   /** Somebody with the wallet's key sends something of his own under its next nonce. */
