@@ -151,10 +151,11 @@ export class Batches {
   }
 
   async #gasFor(least: bigint, candidates: readonly Candidate[]): Promise<bigint> {
-    // Whoever trades at the venue first decides how much of its share a swap uses. A call that cannot give
-    // every member its share reverts as a whole, so the full share of each swap is there besides.
-    const swaps = BigInt(candidates.filter(isSwap).length);
-    const shares = swaps === 0n ? 0n : swaps * (await this.#term.pool.memberGas("private-swap"));
+    // Whoever trades at the venue first decides how much of its share a swap uses, and a depositor's own code how much a
+    // deposit. A call that cannot give every member its share reverts as a whole, so these full shares are there besides.
+    const open = candidates.filter((one) => isSwap(one) || one.runsOwnCode);
+    const each = await Promise.all(open.map(({ member }) => this.#term.pool.memberGas(member.kind)));
+    const shares = each.reduce((sum, share) => sum + share, 0n);
     // The queue may be longer by then and slots colder; what is not used is not paid.
     return least + least / 8n + 100_000n + shares;
   }

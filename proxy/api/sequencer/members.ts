@@ -15,6 +15,7 @@ import type { TicketChange, TicketRecord } from "../../base/store/tickets.ts";
 import type { OpenTicket } from "./queue.ts";
 import { explainRefusal, PATH_SHUT, TICKET_ERRORS } from "./refusals.ts";
 import { memberOf, proofOf, statementOf, UnreadableTicket } from "./pool-transaction.ts";
+import { runsOwnCode } from "./strangers.ts";
 import type { TermParts } from "./term.ts";
 import { withError } from "./transitions.ts";
 
@@ -25,6 +26,8 @@ const MAX_ROUNDS = 8;
 export interface Candidate {
   readonly ticket: OpenTicket;
   readonly member: PoolTransaction;
+  /** See strangers.ts. */
+  readonly runsOwnCode: boolean;
 }
 
 export function isSwap({ member }: Candidate): boolean {
@@ -90,6 +93,8 @@ export class Members {
     const records = new Map(
       (await this.#term.store.list(tickets.map(({ id }) => id))).map((one) => [one.id, one]),
     );
+    const withOwnCode = await this.#withOwnCode([...records.values()]);
+    let hasOwnCode = chosen.some(({ runsOwnCode }) => runsOwnCode);
     const batch: Candidate[] = [];
     let leaves = chosen.reduce((sum, { member }) => sum + KINDS[member.kind].leaves, 0);
     for (const ticket of tickets) {
@@ -100,13 +105,18 @@ export class Members {
         this.#term.queue.forget(ticket.id);
         continue;
       }
+      const runsOwnCode = withOwnCode.has(ticket.id);
+      // It waits for a call of its own, and nobody for it.
+      if (runsOwnCode && hasOwnCode) continue;
       leaves += KINDS[ticket.kind].leaves;
       if (leaves > MAX_UPDATE_LEAVES) break;
       try {
         const attestations =
           (await this.#standing(record.transaction.attestations, isAccepted)) ??
           (await this.#attestAgain(record));
-        if (attestations !== undefined) batch.push({ ticket, member: memberOf(record, attestations) });
+        if (attestations === undefined) continue;
+        batch.push({ ticket, member: memberOf(record, attestations), runsOwnCode });
+        hasOwnCode ||= runsOwnCode;
       } catch (error) {
         if (!(error instanceof UnreadableTicket)) throw error;
         this.#term.logger.fatal({ ticket: ticket.id }, "a stored ticket cannot be read and is set aside");
@@ -114,6 +124,12 @@ export class Members {
       }
     }
     return batch;
+  }
+
+  /** Their ids. Asked side by side: on a quick chain each answer that is waited for is a block. */
+  async #withOwnCode(records: readonly TicketRecord[]): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(records.map((record) => runsOwnCode(this.#term.tokens, record)));
+    return new Set(records.flatMap(({ id }, i) => (found[i] === true ? [id] : [])));
   }
 
   async #nextTickets({ tip, before, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {

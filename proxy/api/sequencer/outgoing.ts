@@ -11,6 +11,7 @@ import type { OpenTicket } from "./queue.ts";
 import { explainRefusal, PATH_SHUT, TICKET_ERRORS } from "./refusals.ts";
 import { traceOf } from "./reporting.ts";
 import type { Sending } from "./sending.ts";
+import { runsOwnCode } from "./strangers.ts";
 import type { TermParts } from "./term.ts";
 import { dropped, refused } from "./transitions.ts";
 
@@ -165,7 +166,14 @@ export class OutgoingCalls {
   /** Members that the pool refused, or that a failed call never reached, wait to be sent again. */
   async #releaseRefused(entry: Outgoing, tip: IndexedBlock): Promise<void> {
     const changes: TicketChange[] = [];
-    for (const ticket of this.#carriedBy(entry)) {
+    const carried = this.#carriedBy(entry);
+    const innocent = await this.#innocentOf(carried);
+    for (const ticket of carried) {
+      if (innocent.has(ticket.id)) {
+        const status = refused(ticket.status, undefined);
+        if (status !== undefined) changes.push({ id: ticket.id, status });
+        continue;
+      }
       const rejection = this.#term.data.rejection(ticket.statement);
       const reason = rejection === undefined ? undefined : this.#term.pool.readReason(rejection.reason);
       const error =
@@ -186,6 +194,20 @@ export class OutgoingCalls {
     const at = this.#term.now();
     await this.#term.writes.change(changes, at);
     this.#term.queue.apply(changes, at);
+  }
+
+  /**
+   * Of a call that failed as a whole, where some of its members run code of their own: the others. Each is tried again at
+   * once; where the fault was another one, that call says so.
+   */
+  async #innocentOf(carried: readonly OpenTicket[]): Promise<ReadonlySet<string>> {
+    const unsaid = carried.filter(({ statement }) => this.#term.data.rejection(statement) === undefined);
+    if (unsaid.length < 2) return new Set();
+    const records = await this.#term.store.list(unsaid.map(({ id }) => id));
+    const found = await Promise.all(records.map((record) => runsOwnCode(this.#term.tokens, record)));
+    return new Set(
+      found.includes(true) ? records.flatMap(({ id }, i) => (found[i] === true ? [] : [id])) : [],
+    );
   }
 
   /** Tickets that were in this transaction and were not executed. */

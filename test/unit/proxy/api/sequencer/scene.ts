@@ -199,7 +199,13 @@ export class Scene {
         this.#tree,
       ),
       pool,
-      tokens: { isAuthorizationUsed: async () => false, balanceOf: async () => 0n } as unknown as Tokens,
+      tokens: {
+        ...{
+          isAuthorizationUsed: async () => false,
+          balanceOf: async () => 0n,
+          isContract: async () => false,
+        },
+      } as unknown as Tokens,
       attestor: this.#attestor(),
       store: { list: async (ids: readonly string[]) => this.tickets.filter(({ id }) => ids.includes(id)) },
       queue,
