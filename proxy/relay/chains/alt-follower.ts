@@ -31,6 +31,17 @@ export interface FollowedAltchain {
   readonly pollIntervalMs: number;
 }
 
+interface ReadTransaction {
+  readonly block: Block;
+  readonly signature: string;
+  /** Its place in the block. */
+  readonly logIndex: number;
+  readonly movements: readonly Movement[];
+  /** One of ours had less afterwards; its burn is read only then. */
+  readonly isSpent: boolean;
+  readonly burn: Awaited<ReturnType<typeof burnIn>>;
+}
+
 const ACCOUNTS_AT_ONCE = 8;
 
 export class AltFollower {
@@ -42,6 +53,8 @@ export class AltFollower {
   readonly #newcomers: Newcomers;
   readonly #holdings: Holdings;
   readonly passing: ReturnType<typeof createPassing>;
+  /** Of a look back that has not ended, by signature: where the node fails at one of many questions, the next look goes on there. */
+  readonly #pastRead = new Map<string, ReadTransaction>();
 
   constructor(altchain: FollowedAltchain, watched: Watched, ledger: Ledger, logger: Logger) {
     this.name = altchain.name;
@@ -117,6 +130,7 @@ export class AltFollower {
   }
 
   async #leaveOrphans(): Promise<void> {
+    this.#pastRead.clear();
     // The tip was found to be gone when its successor named another parent, whatever is said of it now.
     const left = await this.ledger.leaveTip((block) => this.#isCanonical(block));
     this.#log.warn(left, "the chain was reorganised");
@@ -135,22 +149,29 @@ export class AltFollower {
     if (head?.hash !== place.hash) throw new AltchainRefusal("ANSWER_UNREADABLE");
     const entries: Entry[] = [];
     for (const { signature, movements } of ours)
-      entries.push(...(await this.#entriesIn(place, head.signatures, signature, movements)));
+      entries.push(...this.#entriesIn(await this.#read(place, head.signatures, signature, movements)));
     return entries;
   }
 
-  async #entriesIn(
+  #isSpent(movements: readonly Movement[]): boolean {
+    return movements.some(({ account, before, after }) => after < before && this.#isOurs(account));
+  }
+
+  async #read(
     block: Block,
     signatures: readonly string[],
     signature: string,
     movements: readonly Movement[],
-  ): Promise<readonly Entry[]> {
-    const isSpent = movements.some(({ account, before, after }) => after < before && this.#isOurs(account));
-    const burn = isSpent
-      ? await burnIn(this.#altchain.node, this.#altchain.token, signature, this.#altchain.commitment)
-      : undefined;
+  ): Promise<ReadTransaction> {
+    const isSpent = this.#isSpent(movements);
+    const { node, token, commitment } = this.#altchain;
+    const burn = isSpent ? await burnIn(node, token, signature, commitment) : undefined;
     const logIndex = signatures.indexOf(signature);
     if (logIndex < 0) throw new AltchainRefusal("ANSWER_UNREADABLE");
+    return { block, signature, logIndex, movements, isSpent, burn };
+  }
+
+  #entriesIn({ block, signature, logIndex, movements, burn }: ReadTransaction): readonly Entry[] {
     return altEvents(this.#altchain.token.mint, this.#altchain.domain, movements, burn)
       .map((event, part): Entry => ({ block, tx: signature, logIndex, part, event }))
       .filter(({ event }) => keysOf(event).some((key) => this.#watched.keeps("alt", key, event)));
@@ -182,20 +203,25 @@ export class AltFollower {
         if (slot <= BigInt(tip.number)) found.set(signature, slot);
     }
     const entries: Entry[] = [];
-    for (const [signature, slot] of found) {
-      const head = await blockAt(this.#altchain.node, slot, this.#altchain.commitment);
-      const movements = await movementsIn(
-        this.#altchain.node,
-        this.#altchain.token,
-        signature,
-        this.#altchain.commitment,
-      );
-      if (head === undefined || movements === undefined) throw new AltchainRefusal("ANSWER_UNREADABLE");
-      const block = { number: Number(slot), hash: head.hash, timestamp: Number(head.time ?? 0n) };
-      entries.push(...(await this.#entriesIn(block, head.signatures, signature, movements)));
-    }
+    for (const [signature, slot] of found)
+      entries.push(...this.#entriesIn(await this.#past(signature, slot)));
     if (!(await this.#isCanonical(tip))) throw new AltchainRefusal("ANSWER_UNREADABLE");
     this.ledger.insert(entries);
+    this.#pastRead.clear();
+  }
+
+  async #past(signature: string, slot: bigint): Promise<ReadTransaction> {
+    const known = this.#pastRead.get(signature);
+    // Who spends in it may be watched since.
+    if (known !== undefined && (known.isSpent || !this.#isSpent(known.movements))) return known;
+    const { node, token, commitment } = this.#altchain;
+    const head = await blockAt(node, slot, commitment);
+    const movements = await movementsIn(node, token, signature, commitment);
+    if (head === undefined || movements === undefined) throw new AltchainRefusal("ANSWER_UNREADABLE");
+    const block = { number: Number(slot), hash: head.hash, timestamp: Number(head.time ?? 0n) };
+    const read = await this.#read(block, head.signatures, signature, movements);
+    this.#pastRead.set(signature, read);
+    return read;
   }
 }
 

@@ -224,6 +224,26 @@ describe("relay on the other blockchain", function () {
     assert.deepEqual(on.kinds(deposit), ["moved"]);
   });
 
+  it("keeps what it read of the past where the node fails at one of its questions", async () => {
+    const deposit = await depositKey();
+    for (let i = 0; i < 5; i++) {
+      await pay(deposit.key.address, AMOUNT);
+      await slots(1);
+    }
+    let asked = 0;
+    const failing = new Proxy(chain.node, {
+      get(node, name, self) {
+        if (name === "getTransaction" && ++asked % 4 === 0) throw new Error("the node is busy");
+        return Reflect.get(node, name, self) as unknown;
+      },
+    });
+    const on = following(failing);
+    on.watch(deposit);
+    for (let i = 0; i < 5; i++) await on.follower.passing.sync().catch(() => undefined);
+    assert.deepEqual(on.kinds(deposit), ["moved", "moved", "moved", "moved", "moved"]);
+    assert.ok(asked > 5);
+  });
+
   it("goes on after the node has crashed and come back", async () => {
     const on = following();
     const deposit = await depositKey();
