@@ -32,7 +32,7 @@ import { bridgeFees, type BridgeFees } from "../../base/bridge/bridge-fees.ts";
 import { unseenStatus } from "../../base/bridge/unseen-status.ts";
 import type { BridgeSettings } from "../../base/bridge/bridge.settings.ts";
 import type { BridgeView, VenueFee } from "./bridge.view.ts";
-import { ExchangeUnreachable, type Exchange } from "../../base/bridge/exchange.ts";
+import { ExchangeUnreachable, isTaken, type Exchange } from "../../base/bridge/exchange.ts";
 import type { Planned, Terms } from "./terms.ts";
 
 export interface BridgesParts {
@@ -292,10 +292,7 @@ export class Bridges {
     const contracts = [chain.token, chain.transmitter, chain.messenger, exit.forwarder];
     let isKnown: boolean;
     try {
-      // One wrong "no", as of a replica that lags, would refuse a person: it counts when it is said again.
-      isKnown =
-        !contracts.includes(account) &&
-        ((await exchange.hasAccount(account)) || (await exchange.hasAccount(account)));
+      isKnown = !contracts.includes(account) && (await isTaken(exchange, account));
     } catch (cause) {
       if (!(cause instanceof ExchangeUnreachable)) throw cause;
       throw new ApiError("VENUE_UNAVAILABLE", "the exchange cannot be asked at the moment", {

@@ -1,10 +1,13 @@
 /** The perpetuals exchange, asked over its HTTP interface whether it knows an account. What it answers is looked at strictly. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Address } from "../../../shared/protocol/brands.ts";
 
 /** A caller waits for it. */
 const DEADLINE_MS = 3_000;
 const MOST_BYTES = 65_536;
+/** A replica that lags has caught up by then. */
+const ASKED_AGAIN_AFTER_MS = 3_000;
 
 const roleShape = z.object({ role: z.string().max(32) });
 /** Something special is the case, such as that it is paused; what exactly is not looked at. */
@@ -22,6 +25,16 @@ export interface Exchange {
   hasAccount(account: Address): Promise<boolean>;
   /** Whether it takes money now. Throws ExchangeUnreachable. */
   isOpen(): Promise<boolean>;
+}
+
+/**
+ * Whether money for this account is taken. One wrong "no", as of a replica that lags, would refuse a person, or send money
+ * back: it counts when it is said again, a pause later.
+ */
+export async function isTaken(exchange: Pick<Exchange, "hasAccount">, account: Address): Promise<boolean> {
+  if (await exchange.hasAccount(account)) return true;
+  await sleep(ASKED_AGAIN_AFTER_MS);
+  return exchange.hasAccount(account);
 }
 
 export function createExchangeClient(apiUrl: string): Exchange {

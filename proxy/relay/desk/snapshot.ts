@@ -2,9 +2,9 @@
  * What planning may look at, put together from the book and the venues' kept answers. Asking it never waits: what is not
  * known yet is asked for, and planning is done again when it is there.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import type { Chain } from "../../base/chain/provider.ts";
+import { isTaken } from "../../base/bridge/exchange.ts";
 import type { BridgeRecord } from "../../base/store/bridge-records.ts";
 import type { Attested } from "../chains/attestations.ts";
 import { AttesterUnavailable, type AttesterClient } from "../chains/attester-client.ts";
@@ -66,7 +66,6 @@ export interface SnapshotParts {
 
 const FRESH_MS = 60_000;
 const RETRY_MS = 15_000;
-const DENIED_AGAIN_MS = 3_000;
 /** Of a basis point, as tables have parts of one. */
 const PARTS = 1_000_000;
 
@@ -90,12 +89,7 @@ export function createSnapshot(parts: SnapshotParts): Snapshot {
   };
   const accounts = new KeptAnswers<boolean>({
     ...often,
-    // One wrong "no", as of a replica that lags, would send a person's money back: it counts when it is said again.
-    ask: async (account) => {
-      if (await desk().hasAccount(account as Address)) return true;
-      await sleep(DENIED_AGAIN_MS, undefined, { ref: false });
-      return desk().hasAccount(account as Address);
-    },
+    ask: async (account) => isTaken(desk(), account as Address),
     onFault: (error) => onFault("exchange", error),
   });
   const opening = new KeptAnswers<boolean>({
