@@ -8,8 +8,8 @@ import type { Logger } from "./logging.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import { embeddedStores, sharedStores, storesOfFolder, type InstanceStores } from "./store/instance.ts";
 import { openDatabase, STORE_FILE, type Database } from "./store/lmdb/database.ts";
-import { DoorEngine } from "./store/lmdb/door-engine.ts";
-import { openDoor } from "./store/lmdb/door.ts";
+import { SocketEngine } from "./store/lmdb/socket-engine.ts";
+import { openStoreSocket } from "./store/lmdb/store-socket.ts";
 import { LmdbEngine } from "./store/lmdb/engine.ts";
 import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
@@ -29,7 +29,7 @@ export interface OpenStores {
   readonly close: () => Promise<void>;
 }
 
-/** For the proxy that works on the data folder: there, with a door for the programs beside it, or in the Redis that it shares. */
+/** For the proxy that works on the data folder: there, with a socket for the programs beside it, or in the Redis that it shares. */
 export async function openStores(
   { storeRedisUrl, dataDir, chainId, pool }: InstanceOf<"storeRedisUrl"> & InFolder,
   database: Database,
@@ -39,7 +39,7 @@ export async function openStores(
   const instance = { chainId, pool };
   if (storeRedisUrl === undefined) {
     const engine = new LmdbEngine(database, setAside(logger));
-    return { stores: storesOfFolder(engine), close: await openDoor(engine, dataDir, instance) };
+    return { stores: storesOfFolder(engine), close: await openStoreSocket(engine, dataDir, instance) };
   }
   metrics.redis("store", false);
   const stores = await sharedStores({
@@ -71,14 +71,14 @@ export async function openExistingStores(
     return closing(stores);
   }
   requireStore(dataDir);
-  const engine = new DoorEngine(dataDir, instance, setAside(logger));
+  const engine = new SocketEngine(dataDir, instance, setAside(logger));
   await engine.served(() => logger.warn({ data_dir: dataDir }, "waiting for the proxy, which has the store"));
   return closing(storesOfFolder(engine, () => engine.close()));
 }
 
 /** For a tool on the data folder, whether its proxy runs or not. StoreUnavailable: it runs, and does not answer. */
 export async function openFolderStores(dataDir: string): Promise<OpenStores> {
-  const engine = new DoorEngine(dataDir);
+  const engine = new SocketEngine(dataDir);
   const state = await engine.state();
   if (state === "silent")
     throw new StoreUnavailable(new Error(`the proxy that works on ${dataDir} does not answer`));

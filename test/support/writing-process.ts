@@ -1,8 +1,8 @@
 /** A program beside the proxy that writes without end, several steps at once, until somebody kills it. */
-import { DoorEngine } from "../../proxy/base/store/lmdb/door-engine.ts";
+import { SocketEngine } from "../../proxy/base/store/lmdb/socket-engine.ts";
 
 const [folder = ""] = process.argv.slice(2);
-const engine = new DoorEngine(folder);
+const engine = new SocketEngine(folder);
 const text = "x".repeat(2_000);
 await Promise.all(
   Array.from({ length: 8 }, async (_, line) => {

@@ -22,7 +22,7 @@ export interface Database {
    * Runs `work` inside one write transaction over all tables, with what others asked for meanwhile. Inside, use
    * `table.put`, `table.remove` and `table.get` (it sees the writes before it), await nothing, and change nothing
    * but the tables: it may run again. A throw undoes all that this work did and is passed on. Other processes on
-   * the same folder wait, also for one that is held still meanwhile: so programs beside the proxy ask it (door.ts). On a full disk it is refused with StoreUnavailable before it begins.
+   * the same folder wait, also for one that is held still meanwhile: so programs beside the proxy ask it (store-socket.ts). On a full disk it is refused with StoreUnavailable before it begins.
    */
   transaction<T>(work: () => T, demand?: Demand): Promise<T>;
   /** All of it as it is at one moment, into a new file without room that nobody uses; writers go on meanwhile. */

@@ -80,7 +80,7 @@ export const ASKED_AT_ONCE = 8;
 const LONGEST_PATH = 104;
 
 /** From here where that is shorter. Throws where neither is short enough. */
-export function doorOf(folder: string): string {
+export function socketPathOf(folder: string): string {
   const absolute = path.resolve(folder, "store.sock");
   const fits = [path.relative(process.cwd(), absolute), absolute].find(
     (one) => Buffer.byteLength(one) < LONGEST_PATH,
@@ -90,14 +90,14 @@ export function doorOf(folder: string): string {
 }
 
 /** For the one that holds the folder. The result closes it. */
-export async function openDoor(
+export async function openStoreSocket(
   engine: LmdbEngine,
   folder: string,
   instance: Instance,
 ): Promise<() => Promise<void>> {
-  const door = doorOf(folder);
+  const socketPath = socketPathOf(folder);
   // Of a proxy that is gone.
-  rmSync(door, { force: true });
+  rmSync(socketPath, { force: true });
   const server = createServer((request, response) => void respond(request, response));
   server.maxConnections = MOST_CONNECTIONS;
   // Closed by who asks: what is asked just then would get no answer.
@@ -110,7 +110,7 @@ export async function openDoor(
 
   async function answer(request: IncomingMessage): Promise<readonly [status: number, body: string]> {
     if (Number(request.headers["content-length"] ?? Infinity) > MOST_BYTES) return [413, "too long"];
-    const found = asked.safeParse(JSON.parse(await text(request)));
+    const found = asked.safeParse(jsonOf(await text(request)));
     if (!found.success) return [400, z.prettifyError(found.error)];
     const unfit = unfitness(request.url ?? "", instance);
     if (unfit !== undefined) return [409, unfit];
@@ -123,9 +123,9 @@ export async function openDoor(
   }
 
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(door, resolve);
+    server.once("error", reject).listen(socketPath, resolve);
   });
-  chmodSync(door, 0o600);
+  chmodSync(socketPath, 0o600);
   return () =>
     new Promise((resolve) => {
       server.close(() => resolve());
@@ -159,6 +159,15 @@ function unfitness(url: string, own: Instance): string | undefined {
   if (chainId === undefined) return undefined;
   const wanted = { chainId: Number(chainId), pool: pool as Instance["pool"] };
   return isSameInstance(own, wanted) ? undefined : `the store is of the pool ${nameOf(own)}`;
+}
+
+/** Undefined, which is no question either, where it is no JSON. */
+function jsonOf(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

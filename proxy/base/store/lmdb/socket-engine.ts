@@ -1,4 +1,4 @@
-/** The embedded store as a program beside its proxy has it: each question goes to the proxy (door.ts), and the file stays closed. */
+/** The embedded store as a program beside its proxy has it: each question goes to the proxy (store-socket.ts), and the file stays closed. */
 import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Committed, Engine, Follower, Range, Step } from "../engine.ts";
 import { openNews } from "../news.ts";
 import { StoreUnavailable } from "../unavailable.ts";
-import { ASKED_AT_ONCE, doorOf, textOrNone, type Asked } from "./door.ts";
+import { ASKED_AT_ONCE, socketPathOf, textOrNone, type Asked } from "./store-socket.ts";
 import { FORMAT, type Instance } from "./instance-record.ts";
 
 const DEADLINE_MS = 5_000;
@@ -27,11 +27,11 @@ const texts = z.array(z.string());
 const entries = z.array(z.tuple([z.int(), z.string()])).nullable();
 
 /** The proxy is of another release, or works for another instance. */
-export class UnfitDoor extends Error {
-  override readonly name = "UnfitDoor";
+export class UnfitProxy extends Error {
+  override readonly name = "UnfitProxy";
 }
 
-export class DoorEngine implements Engine {
+export class SocketEngine implements Engine {
   readonly #socketPath: string;
   readonly #path: string;
   readonly setAside: (table: string, key: string) => void;
@@ -49,7 +49,7 @@ export class DoorEngine implements Engine {
 
   /** Without `instance` the folder's own, whichever it is. */
   constructor(folder: string, instance?: Instance, setAside?: (table: string, key: string) => void) {
-    this.#socketPath = doorOf(folder);
+    this.#socketPath = socketPathOf(folder);
     const named = instance === undefined ? [] : [instance.chainId, instance.pool];
     this.#path = ["", FORMAT, ...named].join("/");
     this.setAside = setAside ?? (() => undefined);
@@ -81,19 +81,19 @@ export class DoorEngine implements Engine {
     return this.#news.follow(follower);
   }
 
-  /** `nobody`: no proxy works on the folder. `silent`: one does, and did not answer. Throws UnfitDoor. */
+  /** `nobody`: no proxy works on the folder. `silent`: one does, and did not answer. Throws UnfitProxy. */
   async state(): Promise<"served" | "nobody" | "silent"> {
     try {
       await this.#ask(["newest"], z.int());
       return "served";
     } catch (error) {
       const { cause } = Object(error) as { readonly cause?: unknown };
-      if (cause instanceof UnfitDoor) throw cause;
+      if (cause instanceof UnfitProxy) throw cause;
       return NOBODY.has((Object(cause) as NodeJS.ErrnoException).code) ? "nobody" : "silent";
     }
   }
 
-  /** Resolves when a proxy serves it. Throws UnfitDoor. `onWait`: none does yet. */
+  /** Resolves when a proxy serves it. Throws UnfitProxy. `onWait`: none does yet. */
   async served(onWait: () => void): Promise<void> {
     if ((await this.state()) === "served") return;
     onWait();
@@ -126,7 +126,7 @@ export class DoorEngine implements Engine {
       const asking = request({ socketPath, agent, path, method: "POST", headers, signal }, (response) => {
         text(response).then((found) => {
           if (response.statusCode === 200) resolve(found);
-          else reject(response.statusCode === UNFIT ? new UnfitDoor(found) : new Error(found));
+          else reject(response.statusCode === UNFIT ? new UnfitProxy(found) : new Error(found));
         }, reject);
       });
       asking.once("error", reject).end(body);
