@@ -17,6 +17,7 @@ const CLOCK_EVERY_ROUNDS = 8;
 const STUCK_MS = 31_000;
 const MAX_SETTLINGS = 6;
 const MAX_LOOKS = 100;
+const MAX_POSTS = 40;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const isOver = (state: Ticket["state"]): boolean =>
@@ -127,16 +128,22 @@ export class Desk {
     return answer;
   }
 
+  /** To each proxy in turn: what lies to it may have no answer for the first question. */
+  async #postUntilAnswered(asking: Asking, first = 0): Promise<void> {
+    const { places } = this.#parts;
+    for (let i = 0; i < MAX_POSTS; i++) {
+      if (i > 1) await sleep(25);
+      if (isAnswered(await this.#post(asking, places[(first + i) % places.length]!))) return;
+    }
+  }
+
   /** Everything that was asked is asked again until it is answered, and again when all is final: one ticket each. */
   async settleAll(): Promise<Violation | undefined> {
     for (const asking of this.#asked.values()) {
-      let answer = asking.answers.at(-1);
+      const answer = asking.answers.at(-1);
       if (answer?.is === "lost") await this.#find(asking);
       // Under its first key: what a killed proxy had claimed is free.
-      for (let i = 0; i < 40 && !isAnswered(answer); i++) {
-        answer = await this.#post(asking, this.#parts.places[i % this.#parts.places.length]!);
-        if (i > 0) await sleep(25);
-      }
+      if (!isAnswered(answer)) await this.#postUntilAnswered(asking);
     }
     for (let i = 0; i < MAX_SETTLINGS; i++) {
       if (!(await this.#settle())) {
@@ -146,8 +153,7 @@ export class Desk {
         return { code: "NOT_SETTLED", text: `after ${String(MAX_ROUNDS)} rounds: ${left.join(", ")}` };
       }
       const before = this.#ids().size;
-      for (const asking of this.#asked.values())
-        await this.#post(asking, this.#parts.places[i % this.#parts.places.length]!);
+      for (const asking of this.#asked.values()) await this.#postUntilAnswered(asking, i);
       if (this.#ids().size === before) return this.#unfound();
     }
     return { code: "NOT_SETTLED", text: "asked again, there is always another ticket" };
