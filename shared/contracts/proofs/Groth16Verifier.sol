@@ -38,6 +38,8 @@ contract Groth16Verifier is IVerifier {
     constructor(bytes memory key) {
         // IC has one point more than there are signals; and it must fit into one account.
         if (key.length % 64 != 0 || key.length < (IC + 2) * 32 || key.length >= 24_576) revert KeyInvalid();
+        // C would be added to what the signals make: whoever takes A = −alpha, B = beta and C to fit has proved anything.
+        if (_isSameUpToSign(key, GAMMA, DELTA)) revert KeyInvalid();
         verifyingKeyHash = keccak256(key);
         signalCount = (key.length / 32 - IC) / 2 - 1;
         // PUSH2 length, DUP1, PUSH1 10, PUSH0, CODECOPY, PUSH0, RETURN: the account is what follows.
@@ -66,6 +68,20 @@ contract Groth16Verifier is IVerifier {
         uint256[] memory key = _key();
         (uint256 x, uint256 y) = _combine(key, signals);
         return _pairing(key, proof, x, y);
+    }
+
+    /// @dev Two points of G2 with one x are one point or its negative.
+    function _isSameUpToSign(bytes memory key, uint256 one, uint256 other) private pure returns (bool) {
+        for (uint256 i = 0; i < 2; ++i) {
+            if (_word(key, one + i) != _word(key, other + i)) return false;
+        }
+        return true;
+    }
+
+    function _word(bytes memory key, uint256 index) private pure returns (uint256 word) {
+        assembly ("memory-safe") {
+            word := mload(add(key, mul(add(index, 1), 32)))
+        }
     }
 
     function _key() private view returns (uint256[] memory key) {

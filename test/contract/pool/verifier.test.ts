@@ -129,6 +129,23 @@ describe("contracts: verifiers", function () {
       );
     }
   });
+
+  it("KeyInvalid: a key whose gamma and delta are one point, or one the negative of the other", async () => {
+    const owner = await provider.getSigner(0);
+    const word = (n: number): string => n.toString(16).padStart(64, "0");
+    const key = (delta: readonly number[]): string =>
+      `0x${[...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], ...delta, ...[15, 16, 17, 18]].map(word).join("")}`;
+    for (const weak of [
+      [7, 8, 9, 10],
+      [7, 8, 11, 12],
+    ])
+      await assert.rejects(
+        deployContract(owner, "Groth16Verifier", [key(weak)]),
+        (error: { data?: string }) => error.data === contractError("KeyInvalid()"),
+      );
+    await deployContract(owner, "Groth16Verifier", [key([7, 9, 8, 10])]);
+    await deployContract(owner, "Groth16Verifier", [key([11, 8, 9, 10])]);
+  });
 });
 
 /** Of the test vectors; of their spends the last, whose amount is public. */
