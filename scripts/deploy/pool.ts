@@ -40,8 +40,14 @@ const DAY_SECS = 86_400;
 const SHORTEST_PROVED_DELAY_SECS = 2 * DAY_SECS;
 const HEAD_START_SECS = 2 * DAY_SECS;
 
-/** A million of a token with six decimals. */
-const DEFAULT_MINIMUM_CAP = 1_000_000_000_000n;
+/** A million. */
+async function defaultMinimumCap(wallet: Signer, asset: Address): Promise<bigint> {
+  const token = new Contract(asset, ["function decimals() view returns (uint8)"], wallet);
+  const decimals = (await token
+    .getFunction("decimals")()
+    .catch(() => 6)) as bigint | number;
+  return 10n ** (6n + BigInt(decimals));
+}
 
 /** Shorter than the certificate lives that signs a document, long enough for a chain that is slow. */
 const MAX_DOCUMENT_AGE_SECS = 3_600;
@@ -62,7 +68,7 @@ JSON object. The deployer's key is read from the environment, never from the com
   --max-document-age <seconds>  after which a document registers nobody any more (default ${String(MAX_DOCUMENT_AGE_SECS)})
   --bond <wei>               what stands for each signer and goes to whoever refutes it (default 0); paid by whoever registers it
   --asset <address>          a token that may be deposited; may be given several times
-  --minimum-cap <units>      what may leave of that asset in a day at least, also where a tenth of the balance is less;
+  --minimum-cap <units>      what may leave of that asset in 24 hours at least, also where a tenth of the balance is less;
                              one for each --asset, in the same order
   --threshold <n>            attestations that a statement needs (default 1); from 2 on, of both kinds of verifier
   --change-delay <seconds>   before a proposed image, asset or executor may be admitted (default ${String(7 * DAY_SECS)},
@@ -137,7 +143,8 @@ export async function deployPool(wallet: Signer, settings: PoolSettings): Promis
     changeDelay: settings.changeDelay,
     provedDelay: settings.provedDelay ?? Math.floor(settings.changeDelay / 2),
     assets,
-    minimumCaps: settings.minimumCaps ?? assets.map(() => DEFAULT_MINIMUM_CAP),
+    minimumCaps:
+      settings.minimumCaps ?? (await Promise.all(assets.map((asset) => defaultMinimumCap(wallet, asset)))),
     executor: settings.executor ?? ZeroAddress,
     verifiers: KIND_NAMES.map((kind) => verifiers[kind]),
     noteHasher: settings.noteHasher ?? (await contract("PoseidonNoteHasher")),

@@ -112,7 +112,7 @@ async function leaveWith(
     // Of what an earlier run had sent nobody knows here how it ended.
     if (claim !== undefined || transactionHash === undefined) claims.delete(asset);
     const how =
-      claim === undefined ? "left" : `are owed now, claim ${claim.id}: the window has no room for them`;
+      claim === undefined ? "left" : `are owed now, claim ${claim.id}: there is no room for them now`;
     say(`${amount} of ${asset} ${how} (${transactionHash ?? "sent by an earlier run"})`);
     return "moved";
   } catch (error) {
@@ -139,7 +139,7 @@ async function claimed(
   const { transactionHashes, owed, nextFrom } = await alone.payClaims(to, { asset, signal });
   for (const hash of transactionHashes) say(`A claim on ${asset} is paid as far as there is room (${hash})`);
   const waiting = {
-    what: `${owed} of ${asset}, which the pool owes and its window has no room for`,
+    what: `${owed} of ${asset}, which the pool owes and has no room for now`,
     until: nextFrom,
   };
   if (transactionHashes.length > 0) {

@@ -24,7 +24,7 @@ const HELP = `Usage: npm run exit -- --rpc <url> --pool <address> --to <address>
 
 Takes everything that a key owns out of the pool, to a public account, when the service is gone or not wanted: reads the
 pool's history, proves withdrawals over roots that are old enough, extends the tree where leaves wait and the pool
-allows it, and has the pool pay what a day's window had no room for. It may be stopped at any moment and started again:
+allows it, and has the pool pay what there was no room for. It may be stopped at any moment and started again:
 nothing is paid twice. What everybody sees is who withdrew how much; with a key that paid in private before, that is all.
 
   --rpc <url>             a node of the chain. Given twice or more often, all of them must say the same

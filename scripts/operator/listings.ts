@@ -32,7 +32,7 @@ The contracts that a pool calls: the tokens it takes, and the one executor of it
 everybody sees it for the pool's delay; then anybody may admit it, for seven days; after that the proposal has expired.
 
   propose ADDRESS    announces it                                                              OWNER_KEY
-                     an asset with --minimum-cap UNITS: what may leave of it in a day at least, also where the
+                     an asset with --minimum-cap UNITS: what may leave of it in 24 hours at least, also where the
                      tenth of the pool's balance is less, in the token's smallest units; never less than before
   admit ADDRESS      once its time has come; an executor replaces the one in use, which then
                      has to be proposed again                                     SENDER_KEY or OWNER_KEY
@@ -105,8 +105,9 @@ function termsOf(listing: Listing, verb: Verb, cap: string | undefined): Terms |
     return undefined;
   }
   const text = need(cap, "--minimum-cap UNITS");
-  const minimumCap = /^\d{1,32}$/u.test(text) ? BigInt(text) : LARGEST_CAP + 1n;
-  if (minimumCap > LARGEST_CAP) throw new UsageError("--minimum-cap is no whole number of units below 2^104");
+  const minimumCap = /^\d{1,32}$/u.test(text) ? BigInt(text) : 0n;
+  if (minimumCap === 0n || minimumCap > LARGEST_CAP)
+    throw new UsageError("--minimum-cap is no whole number of units from 1 to 2^104 - 1");
   return { minimumCap };
 }
 

@@ -1,4 +1,4 @@
-/** The pool's lines of claims, one an asset: what was promised when a window had no room, and how much of it is left. */
+/** The pool's lines of claims, one an asset: what was promised when there was no room, and how much of it is left. */
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Change } from "./changes.ts";
 

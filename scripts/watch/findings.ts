@@ -32,7 +32,7 @@ export const CODES = {
   EXPIRED: "nobody admitted a proposal in its time",
   REMOVED: "the owner removed a signer, an asset or an executor, or an executor was replaced",
   EXPELLED: "a signer is out because the certificate that vouched for it was revoked",
-  CLAIM_MADE: "a proved payment found no room in its window, and waits in line",
+  CLAIM_MADE: "a proved payment found no room, and waits in line",
   CLAIM_SET_ASIDE: "a token refused a claim's recipient: the line goes on without it",
   VOIDED: "the leaves of a refuted statement are empty in the tree, and its nullifiers unspent",
   REVOKED: "roots that rested on what was refuted are no roots any more",

@@ -57,9 +57,10 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
     function _close(RootUpdate calldata update, bytes32 rootedHead, bool isBoundary) internal {
         if (update.toIndex != 0 || update.fromIndex != 0 || update.attestations.length != 0) {
             bytes32 digest = _rootUpdateDigest(update);
-            bytes memory fault = _updateFault(update, rootedHead, isBoundary, digest);
+            uint256 endTime = _endTime(update, isBoundary);
+            bytes memory fault = _updateFault(update, rootedHead, endTime, digest);
             if (fault.length == 0) {
-                _recordRoot(update.newRoot, update.toIndex, block.timestamp, uint136(uint256(digest)));
+                _recordRoot(update.newRoot, update.toIndex, block.timestamp, endTime, uint136(uint256(digest)));
                 rootedHead = update.headAfter;
             } else {
                 emit RootUpdateSkipped(update.fromIndex, update.toIndex, fault);
@@ -77,7 +78,7 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
         _recordEnd(leafCount, queueHead);
     }
 
-    function _updateFault(RootUpdate calldata update, bytes32 rootedHead, bool isBoundary, bytes32 digest)
+    function _updateFault(RootUpdate calldata update, bytes32 rootedHead, uint256 endTime, bytes32 digest)
         private
         view
         returns (bytes memory)
@@ -90,14 +91,16 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
         if (update.toIndex <= update.fromIndex || update.toIndex - update.fromIndex > MAX_UPDATE_LEAVES) {
             return abi.encodeWithSelector(RootUpdateSize.selector);
         }
-        if (
-            update.headBefore != rootedHead || rootedHead == UNKNOWN_HEAD
-            || !(isBoundary || _isEnd(update) || _checkpointTime(update.toIndex, update.headAfter) != 0)
-        ) return abi.encodeWithSelector(RootUpdateHead.selector);
+        if (update.headBefore != rootedHead || rootedHead == UNKNOWN_HEAD || endTime == 0) {
+            return abi.encodeWithSelector(RootUpdateHead.selector);
+        }
         return _attestationFault(digest, update.attestations);
     }
 
-    function _isEnd(RootUpdate calldata update) private view returns (bool) {
-        return update.toIndex == position.leafCount && update.headAfter == queueHead;
+    /// @return time what comes behind the update's end is not older; 0 where that is no place of the queue that is known
+    function _endTime(RootUpdate calldata update, bool isBoundary) private view returns (uint256 time) {
+        if (isBoundary) return block.timestamp;
+        bool isEnd = update.toIndex == position.leafCount && update.headAfter == queueHead;
+        return isEnd ? block.timestamp : _checkpointTime(update.toIndex, update.headAfter);
     }
 }

@@ -19,6 +19,7 @@ abstract contract Genesis is CommitmentQueue {
         for (uint256 i = 0; i < given.assets.length; ++i) {
             address asset = given.assets[i];
             if (!asset.isContract() || assets[asset].standing != Standing.Unknown) revert ConfigurationInvalid();
+            if (given.minimumCaps[i] == 0) revert ConfigurationInvalid();
             assets[asset].standing = Standing.Admitted;
             windows[asset].minimum = given.minimumCaps[i];
             emit AssetAdded(asset);

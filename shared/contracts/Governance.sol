@@ -15,21 +15,26 @@ contract Governance is Admissions, IGovernance {
     uint256 private constant PAUSE = 3 days;
     /// A guardian who pauses whenever it may stops the attested path for three days of ten, and proofs never.
     uint256 private constant REST = 7 days;
+    /// By a listing anew, which takes `changeDelay`: everybody can leave by a proof before.
+    uint256 private constant MINIMUM_GROWTH = 2;
 
     // ------------------------------------------------------------------ assets
 
     /// @inheritdoc IGovernance
-    function proposeAsset(address asset, uint104 minimumCap) external onlyOwner {
+    function proposeAsset(address asset, uint104 minimumCap) external locked onlyOwner {
         if (!asset.isContract()) revert Inadmissible(asset);
-        // A smaller one could starve those who hold notes of it.
-        if (minimumCap < windows[asset].minimum) revert Inadmissible(asset);
+        // Of an asset that was listed before: a smaller one could starve those who hold notes of it, and a larger one lifts
+        // the brake from their money.
+        uint256 former = windows[asset].minimum;
+        bool isNear = former == 0 || (minimumCap >= former && minimumCap <= former * MINIMUM_GROWTH);
+        if (minimumCap == 0 || !isNear) revert Inadmissible(asset);
         (uint64 admissibleAt, uint64 expiresAt) = _propose(assets, asset);
         proposedMinimums[asset] = minimumCap;
         emit AssetProposed(asset, minimumCap, admissibleAt, expiresAt);
     }
 
     /// @inheritdoc IGovernance
-    function addAsset(address asset) external {
+    function addAsset(address asset) external locked {
         if (!asset.isContract()) revert Inadmissible(asset);
         _admitTo(assets, asset);
         windows[asset].minimum = proposedMinimums[asset];
@@ -37,7 +42,7 @@ contract Governance is Admissions, IGovernance {
     }
 
     /// @inheritdoc IGovernance
-    function delistAsset(address asset) external onlyOwner {
+    function delistAsset(address asset) external locked onlyOwner {
         // Withdrawn before it was admitted, it stays a contract that the pool never calls.
         if (_remove(assets, asset)) emit AssetDelisted(asset);
         else emit AssetWithdrawn(asset);
@@ -46,14 +51,14 @@ contract Governance is Admissions, IGovernance {
     // ------------------------------------------------------------------ the executor
 
     /// @inheritdoc IGovernance
-    function proposeExecutor(address venue) external onlyOwner {
+    function proposeExecutor(address venue) external locked onlyOwner {
         if (!venue.isContract()) revert Inadmissible(venue);
         (uint64 admissibleAt, uint64 expiresAt) = _propose(executors, venue);
         emit ExecutorProposed(venue, admissibleAt, expiresAt);
     }
 
     /// @inheritdoc IGovernance
-    function setExecutor(address venue) external {
+    function setExecutor(address venue) external locked {
         if (!venue.isContract()) revert Inadmissible(venue);
         _admitTo(executors, venue);
         address former = currentExecutor;
@@ -67,7 +72,7 @@ contract Governance is Admissions, IGovernance {
     }
 
     /// @inheritdoc IGovernance
-    function removeExecutor(address venue) external onlyOwner {
+    function removeExecutor(address venue) external locked onlyOwner {
         if (_remove(executors, venue)) {
             currentExecutor = address(0);
             emit ExecutorRemoved(venue);
@@ -79,7 +84,7 @@ contract Governance is Admissions, IGovernance {
     // ------------------------------------------------------------------ the guardian
 
     /// @inheritdoc IGovernance
-    function pause() external {
+    function pause() external locked {
         if (msg.sender != _settings().guardian()) revert NotGuardian();
         if (block.timestamp < guardianReadyAt) revert GuardianResting(guardianReadyAt);
         guardianReadyAt = uint40(block.timestamp + PAUSE + REST);

@@ -121,7 +121,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         bool isSwap = statement.kind == StatementSignals.PRIVATE_SWAP;
         if (statement.isProved) {
             if (!_countProved(token, statement.amount)) {
-                if (isSwap) revert CapReached(token, 0);
+                if (isSwap) revert CapReached(token, 0, 0);
                 _addClaim(statement.hash, token, Ext.party(ext), statement.amount);
                 return;
             }
@@ -223,9 +223,8 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         return (position.attestedFrom, position.isUnsound, uint64(_silentFrom()));
     }
 
-    function room(address asset) external view returns (uint256 attested, uint256 attestedByTwo, uint256 proved) {
-        (uint256 cap, Flow memory flow) = _window(asset);
-        return (_attestedRoom(cap, flow, false), _attestedRoom(cap, flow, true), _provedRoom(cap, flow));
+    function room(address asset) external view returns (uint256 attested, uint256 proved) {
+        return _rooms(asset, _needsBothKinds());
     }
 
     function claimLine(address asset) external view returns (uint256 made, uint256 first) {
@@ -263,6 +262,10 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
     }
 
     function releaseBond(address) external {
+        _delegate(signerRegistry);
+    }
+
+    function takeBonds(address) external {
         _delegate(signerRegistry);
     }
 

@@ -66,6 +66,8 @@ abstract contract PoolStorage is IPoolTypes {
     mapping(address signer => bytes32) internal leafOf;
     mapping(bytes32 image => Image) internal images;
     mapping(address signer => Bond) internal bonds;
+    /// Bonds that could not be paid to whom they belong.
+    mapping(address holder => uint256) internal owedBonds;
 
     // ------------------------------------------------------------------ the queue and its tree
 
@@ -79,7 +81,8 @@ abstract contract PoolStorage is IPoolTypes {
         uint40 revokedUpTo;
         /// The attested path is closed before.
         uint40 attestedFrom;
-        /// When signers were last believed about a root.
+        /// When the signers were last abreast of the queue: the time of their newest root, or of the place that it ends at
+        /// where leaves wait behind it. So nothing that waits is older.
         uint40 rootedAt;
         /// A false statement was proved (see `reportUnsound`).
         bool isUnsound;
@@ -136,20 +139,22 @@ abstract contract PoolStorage is IPoolTypes {
 
     /// One slot.
     struct Window {
-        /// Number of the window that the other figures are about.
-        uint40 number;
-        /// Fixed when it began.
-        uint104 cap;
+        /// When the cap was fixed.
+        uint40 fixedAt;
+        /// Of the first bucket: a quarter of the cap.
+        uint104 size;
         /// The cap is never below.
         uint104 minimum;
     }
 
-    /// One slot, about the same window.
+    /// One slot. Times in ticks (see Brakes) at which the buckets are empty again, if nothing more leaves.
     struct Flow {
-        /// What left by attestations or in swaps, less whatever came in. Negative when more came in.
-        int128 net;
-        /// What left by proofs.
-        uint128 proved;
+        /// Over whatever left, less whatever came in.
+        uint80 netUntil;
+        /// Over what left by proofs.
+        uint80 provedUntil;
+        /// More came in: until `netUntil` it is a credit.
+        bool isCredit;
     }
 
     struct Claim {
@@ -169,7 +174,8 @@ abstract contract PoolStorage is IPoolTypes {
 
     bool private transient isEntered;
 
-    /// @dev One lock over every entry that moves tokens or the tree: a token may call anyone.
+    /// @dev One lock over every entry: a token may call anyone, and what a venue, an asset or a signer is must not change
+    /// in the middle of what it does.
     modifier locked() {
         if (isEntered) revert Reentered();
         isEntered = true;

@@ -38,7 +38,8 @@ contract Recovery is Refutations, Brakes {
 
         rootedHeadWhileWaiting = from + count < voidUpTo ? UNKNOWN_HEAD : headBehind;
         if (newRoot == oldRoot) _passOver(newRoot, from + count);
-        else _recordRoot(newRoot, from + count, since, 0);
+        // What the pool computes says nothing of the signers.
+        else _recordRoot(newRoot, from + count, since, position.rootedAt, 0);
     }
 
     /// @dev Signers that work must not be outrun: a root update that is on its way would fit no more.
@@ -85,13 +86,14 @@ contract Recovery is Refutations, Brakes {
         if (id > first) revert ClaimNotFirst(first);
         _openWindow(asset);
         Claim memory claim = claims[asset][id];
-        uint256 room = _provedRoom(windows[asset].cap, flows[asset]);
+        uint256 room = _roomByProof(asset);
         uint128 amount = room < claim.amount ? uint128(room) : claim.amount;
-        if (amount == 0) revert CapReached(asset, 0);
+        if (amount == 0) revert CapReached(asset, 0, 0);
 
         uint128 left = claim.amount - amount;
         claims[asset][id].amount = left;
-        flows[asset].proved += amount;
+        Flow memory before = flows[asset];
+        _fillProved(asset, amount);
         if (id == first && left == 0) claimsPaid[asset] = first + 1;
 
         (bool isDone, bytes memory reason) = TokenCalls.tryPush(asset, claim.recipient, amount, PAYMENT_GAS);
@@ -102,7 +104,7 @@ contract Recovery is Refutations, Brakes {
         // The token refuses this recipient: those behind must not wait for that.
         if (id != first) revert TransferRefused(reason);
         claims[asset][id].amount = claim.amount;
-        flows[asset].proved -= amount;
+        flows[asset] = before;
         claimsPaid[asset] = first + 1;
         emit ClaimSetAside(asset, id, reason);
     }

@@ -36,8 +36,8 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
             && IVerifier(circuit).verify(statement.words, statement.signals);
         if (isTrue) revert StatementTrue();
 
-        _voidLeaves(statement, statementHash, proofHash, lastGood, firstBad);
-        _convict(digest, statement.attestations);
+        bool wasExecuted = _voidLeaves(statement, statementHash, proofHash, lastGood, firstBad);
+        _convict(digest, statement.attestations, wasExecuted);
     }
 
     /// @inheritdoc IRecovery
@@ -58,10 +58,11 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
         bytes32 digest = _rootUpdateDigest(update);
         RootRecord memory record = roots[update.newRoot];
         // Not by its name alone: the same root may be somebody's true one.
-        if (_isRoot(record) && record.origin == uint136(uint256(digest))) {
+        bool wasTaken = record.origin == uint136(uint256(digest));
+        if (wasTaken && _isRoot(record)) {
             _revokeFrom(record.sequencePlusOne - 1, update.oldRoot, roots[update.oldRoot].leafCount);
         }
-        _convict(digest, update.attestations);
+        _convict(digest, update.attestations, wasTaken);
     }
 
     /// @inheritdoc IRecovery
@@ -81,19 +82,19 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
 
     // ------------------------------------------------------------------ what it made
 
-    /// @dev Nothing where the statement, with this very proof, was not executed.
+    /// @return wasExecuted false, and nothing changed, where the statement, with this very proof, was not
     function _voidLeaves(
         FalseStatement calldata statement,
         bytes32 statementHash,
         bytes32 proofHash,
         uint256 lastGood,
         uint256 firstBad
-    ) private {
+    ) private returns (bool wasExecuted) {
         (uint256 inputs, uint256 outputs, uint256 leaves) = StatementSignals.shapeOf(statement.kind);
-        if (statement.signals.length != StatementSignals.count(inputs, outputs)) return;
+        if (statement.signals.length != StatementSignals.count(inputs, outputs)) return false;
         uint256[] calldata nullifiers = statement.signals.nullifiers(inputs);
         uint256 mark = inputs == 0 ? deposited[statementHash] : spentBy[nullifiers.item(0)];
-        if (!Marks.isOf(mark, statementHash, proofHash)) return;
+        if (!Marks.isOf(mark, statementHash, proofHash)) return false;
 
         // A note that somebody else owns was not spent by a statement that is false.
         for (uint256 i = 0; i < inputs; ++i) {
@@ -111,6 +112,7 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
 
         if (first < position.rootedCount) _revokeCovering(first, lastGood, firstBad);
         else rootedHeadWhileWaiting = UNKNOWN_HEAD;
+        return true;
     }
 
     function _revokeCovering(uint64 leafIndex, uint256 lastGood, uint256 firstBad) private {
@@ -144,7 +146,8 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
 
     // ------------------------------------------------------------------ who signed it
 
-    function _convict(bytes32 digest, bytes calldata attestations) private {
+    /// @param wasBelieved the pool has taken what they vouched for
+    function _convict(bytes32 digest, bytes calldata attestations, bool wasBelieved) private {
         uint256 count = attestations.length / SIGNATURE_BYTES;
         if (count == 0 || attestations.length != count * SIGNATURE_BYTES) {
             revert AttestationLength(attestations.length);
@@ -154,11 +157,13 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
             if (signer == address(0)) revert SignatureInvalid();
             if (!signers[signer].wasAdmitted) revert SignerUnknown(signer);
             emit Refuted(signer, digest);
-            // One that is out already closes nothing: its key could be used to stop the others permanently.
-            if (signers[signer].voice != 0) _closeAttestedPath(block.timestamp + _settings().changeDelay());
+            // One that is out already closes nothing, and what nobody believed takes nobody with it: its key could be used to
+            // stop the others permanently.
+            bool isHeard = signers[signer].voice != 0;
+            if (isHeard) _closeAttestedPath(block.timestamp + _settings().changeDelay());
             // Its key left the enclave, or the enclave is wrong: the same holds for all of that image, and it goes with them.
             bytes32 image = imageOf[signer];
-            if (images[image].admission.standing != Standing.Removed) _revokeImage(image);
+            if ((isHeard || wasBelieved) && images[image].admission.standing != Standing.Removed) _revokeImage(image);
             _payBond(signer, msg.sender);
         }
     }

@@ -52,12 +52,17 @@ abstract contract Removals is PoolStorage {
         emit AttestedPathClosed(uint64(until));
     }
 
+    /// @dev Who cannot take coins can refute all the same: it is owed the bond (see `takeBonds`).
     function _payBond(address signer, address to) internal {
         uint256 amount = bonds[signer].amount;
         if (amount == 0) return;
         delete bonds[signer];
-        emit BondPaid(signer, to, amount);
         (bool isDone,) = to.call{value: amount}("");
-        if (!isDone) revert BondRefused();
+        if (isDone) {
+            emit BondPaid(signer, to, amount);
+        } else {
+            owedBonds[to] += amount;
+            emit BondOwed(signer, to, amount);
+        }
     }
 }

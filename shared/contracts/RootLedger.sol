@@ -100,12 +100,12 @@ abstract contract RootLedger is PoolStorage {
     }
 
     /// @dev `root` is neither recorded nor newest.
-    function _recordRoot(uint256 root, uint256 leafCount, uint256 since, uint136 origin) internal {
+    /// @param rootedAt see Position
+    function _recordRoot(uint256 root, uint256 leafCount, uint256 since, uint256 rootedAt, uint136 origin) internal {
         uint40 sequence = position.rootSequence + 1;
         position.rootedCount = uint40(leafCount);
         position.rootSequence = sequence;
-        // Who vouched was there; what the pool computed says nothing of the signers.
-        position.rootedAt = origin == 0 ? position.rootedAt : uint40(block.timestamp);
+        position.rootedAt = uint40(rootedAt);
         newestRoot = root;
         roots[root] = RootRecord(sequence + 1, uint40(leafCount), uint40(since), origin);
         emit RootUpdated(root, uint64(leafCount), sequence);

@@ -22,6 +22,7 @@ contract SignerRegistry is Admissions, ISignerRegistry {
     /// @inheritdoc ISignerRegistry
     function proposeImage(bytes32 image, uint8 kind, string calldata commit, string calldata buildCommand)
         external
+        locked
         onlyOwner
     {
         Image storage record = images[image];
@@ -36,7 +37,7 @@ contract SignerRegistry is Admissions, ISignerRegistry {
     }
 
     /// @inheritdoc ISignerRegistry
-    function admitImage(bytes32 image) external {
+    function admitImage(bytes32 image) external locked {
         Image storage record = images[image];
         if (record.admission.admissibleAt == 0) revert ImageNotProposed(image);
         _admit(record.admission);
@@ -44,7 +45,7 @@ contract SignerRegistry is Admissions, ISignerRegistry {
     }
 
     /// @inheritdoc ISignerRegistry
-    function revokeImage(bytes32 image) external onlyOwner {
+    function revokeImage(bytes32 image) external locked onlyOwner {
         _revokeImage(image);
     }
 
@@ -54,6 +55,7 @@ contract SignerRegistry is Admissions, ISignerRegistry {
     function register(bytes calldata document, bytes calldata hints, uint64 blockNumber, bytes32 kmsKey)
         external
         payable
+        locked
     {
         uint256 bond = _settings().signerBond();
         if (msg.value != bond) revert BondMismatch(bond);
@@ -78,13 +80,13 @@ contract SignerRegistry is Admissions, ISignerRegistry {
     }
 
     /// @inheritdoc ISignerRegistry
-    function removeSigner(address signer) external onlyOwner {
+    function removeSigner(address signer) external locked onlyOwner {
         if (signers[signer].removedAt != 0) revert SignerRemovedBefore(signer);
         _dismiss(signer);
     }
 
     /// @inheritdoc ISignerRegistry
-    function expel(address signer) external {
+    function expel(address signer) external locked {
         if (signers[signer].voice == 0) revert SignerUnknown(signer);
         bytes32 leaf = leafOf[signer];
         if (_attestations().isTrusted(leaf)) revert SignerTrusted(signer);
@@ -100,6 +102,16 @@ contract SignerRegistry is Admissions, ISignerRegistry {
         uint64 free = removedAt + _settings().changeDelay();
         if (block.timestamp < free) revert BondHeld(free);
         _payBond(signer, bond.poster);
+    }
+
+    /// @inheritdoc ISignerRegistry
+    function takeBonds(address to) external locked {
+        uint256 amount = owedBonds[msg.sender];
+        if (amount == 0) revert BondMismatch(0);
+        delete owedBonds[msg.sender];
+        (bool isDone,) = to.call{value: amount}("");
+        if (!isDone) revert BondRefused();
+        emit BondsTaken(msg.sender, to, amount);
     }
 
     // ------------------------------------------------------------------ what a document has to say

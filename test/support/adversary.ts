@@ -286,7 +286,9 @@ export class Battlefield {
     { pool = this.pool, sender }: { pool?: Contract; sender?: JsonRpcSigner } = {},
   ): Promise<Outcome> {
     const bound = sender === undefined ? pool : as(pool, sender);
-    const receipt = await send(bound, "execute", transactions, update);
+    // An estimate is made in the second of the block before, in which a full bucket is written as it was, and costs less.
+    const estimate = await bound.getFunction("execute").estimateGas(transactions, update);
+    const receipt = await send(bound, "execute", transactions, update, { gasLimit: estimate + 10_000n });
     const target = (await pool.getAddress()).toLowerCase();
     const members: string[] = [];
     const reasons: (readonly unknown[])[] = [];

@@ -107,7 +107,8 @@ export class CreditSource {
   }
 
   #send(name: string, ...args: readonly unknown[]): Promise<string> {
-    return wait(this.#contract.getFunction(name)(...args));
+    // An estimate is made in the second of the block before, in which a full bucket is written as it was, and costs less.
+    return wait(this.#contract.getFunction(name)(...args, { gasLimit: 16_000_000n }));
   }
 }
 

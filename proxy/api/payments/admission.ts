@@ -29,7 +29,7 @@ export interface AdmittedTransaction extends Transaction {
 }
 
 export interface AdmissionParts {
-  readonly pool: Pick<Pool, "address" | "executor" | "threshold" | "isAsset" | "isKnownRoot" | "isSpent">;
+  readonly pool: Pick<Pool, "address" | "executor" | "isAsset" | "isKnownRoot" | "isSpent">;
   /** Of that pool. */
   readonly brakes: PoolBrakes;
   readonly tokens: Tokens;
@@ -51,7 +51,6 @@ const MAX_AHEAD_SECS = 24 * 3600;
 const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
 /** The pool's window for what leaves. */
-const DAY_SECS = 24 * 3600;
 /** Nobody should sleep through what may end sooner. */
 const MAX_RETRY_SECS = 3600;
 
@@ -193,16 +192,14 @@ export class Admission {
   /** A ticket would hold its notes for a place that others may take first; a proof makes a claim that keeps its turn. */
   async #requireRoom(statement: Statement): Promise<void> {
     const { kind, facts } = statement;
-    if (
-      facts.amount <=
-      (await this.#parts.brakes.attestedRoom(assetOf(statement), await this.#parts.pool.threshold()))
-    )
-      return;
+    const { attested } = await this.#parts.brakes.room(assetOf(statement));
+    if (facts.amount <= attested) return;
     const isSwap = kind === "private-swap";
+    // Room comes back evenly: in an hour a twelfth of all that there ever is.
     throw new ApiError(
       isSwap ? "ROUTE_UNAVAILABLE" : "CHAIN_UNAVAILABLE",
-      "the pool lets no more of this asset out today than it has; less may still go, and no money has moved",
-      { retryAfterSecs: Math.min(DAY_SECS - (this.#nowSecs() % DAY_SECS), MAX_RETRY_SECS) },
+      `the pool lets ${String(attested)} units of this asset out now, and more by and by; no money has moved`,
+      { retryAfterSecs: MAX_RETRY_SECS },
     );
   }
 

@@ -28,14 +28,20 @@ export const TICKET_ERRORS = {
     "ROUTE_UNAVAILABLE",
     "the venue does not execute the swap; it is tried again until its deadline",
   ),
-  noRoom: again(
-    "TRANSFER_REFUSED",
-    "the pool lets no more of this asset out today; it is tried again until its deadline, and no money has moved",
-  ),
   depositsStopped: never("ASSET_UNSUPPORTED", "the pool takes no deposits any more; no money has moved"),
   proofInvalid: never("REJECTED", "the proof does not verify; it was attested by a signer that is out"),
   rejected: never("REJECTED", "the pool refused the statement"),
 };
+
+/** To the minute, so that the same is not said anew with every block. */
+function noRoom(fitsFrom: number): TicketError {
+  const minute = new Date(Math.ceil(fitsFrom / 60) * 60_000).toISOString().replace(":00.000Z", "Z");
+  const when =
+    fitsFrom === 0
+      ? "it is more than the pool lets out of this asset at once; less may go"
+      : `the pool has room for it from ${minute} on at the earliest`;
+  return again("TRANSFER_REFUSED", `${when}; it is tried again until its deadline, and no money has moved`);
+}
 
 type Verdict =
   | TicketError
@@ -45,7 +51,7 @@ type Verdict =
   | "ask-token"
   /** Token or venue used up the gas that its kind allows. */
   | "too-dear"
-  /** Today's cap is used up: a withdrawal waits for tomorrow's, and for a swap there is no route. */
+  /** There is no room under the cap: a withdrawal waits for it, and for a swap there is no route. */
   | "no-room"
   /** The pool takes nothing attested now, whatever it is: nothing is wrong with the ticket. */
   | "shut";
@@ -83,7 +89,7 @@ const VERDICTS = new Map<string, Verdict>([
 export async function explainRefusal(
   tokens: Tokens,
   { kind, statement, deposit }: Pick<OpenTicket, "kind" | "statement" | "deposit">,
-  { name }: PoolReason,
+  { name, fitsFrom = 0 }: PoolReason,
   tipTime: number,
 ): Promise<TicketError | undefined> {
   const verdict = VERDICTS.get(name) ?? {
@@ -95,7 +101,7 @@ export async function explainRefusal(
     case "shut":
       return undefined;
     case "no-room":
-      return kind === "private-swap" ? TICKET_ERRORS.routeUnavailable : TICKET_ERRORS.noRoom;
+      return kind === "private-swap" ? TICKET_ERRORS.routeUnavailable : noRoom(fitsFrom);
     case "too-dear":
       return kind === "private-swap" ? TICKET_ERRORS.routeUnavailable : TICKET_ERRORS.transferRefused;
     case "ask-token": {

@@ -20,25 +20,23 @@ interface Seen {
 export type PoolWatch = ReturnType<typeof createPoolWatch>;
 
 export function createPoolWatch(
-  pool: Pick<Pool, "brakes" | "attestedRoom" | "provedRoom" | "claimLine" | "claimLeft" | "threshold">,
+  pool: Pick<Pool, "brakes" | "room" | "claimLine" | "claimLeft">,
   assets: readonly Address[],
   everyMs = EVERY_MS,
 ) {
   const seen = new Map<Address, Seen>();
 
   async function ask(): Promise<PoolBrakes> {
-    const [brakes, threshold] = await Promise.all([pool.brakes(), pool.threshold()]);
-    return { ...brakes, assets: await Promise.all(assets.map((asset) => ofAsset(asset, threshold))) };
+    return { ...(await pool.brakes()), assets: await Promise.all(assets.map(ofAsset)) };
   }
 
-  async function ofAsset(asset: Address, threshold: number): Promise<AssetBrakes> {
-    const [attestedRoom, provedRoom, { made, first }] = await Promise.all([
-      pool.attestedRoom(asset, threshold),
-      pool.provedRoom(asset),
-      pool.claimLine(asset),
-    ]);
+  async function ofAsset(asset: Address): Promise<AssetBrakes> {
+    const [room, { made, first }] = await Promise.all([pool.room(asset), pool.claimLine(asset)]);
     const claimsSetAside = await countSetAside(asset, first);
-    return { attestedRoom, provedRoom, waitingClaims: made - first, claimsSetAside };
+    return {
+      ...{ attestedRoom: room.attested, provedRoom: room.proved },
+      ...{ waitingClaims: made - first, claimsSetAside },
+    };
   }
 
   /** What is paid stays paid: each is asked for until then, and no more. */

@@ -6,14 +6,13 @@
 import { oncePerBlock } from "./block-cache.ts";
 import type { Pool } from "./pool.ts";
 
-export type PoolBrakes = Pick<Pool, "brakes" | "attestedRoom">;
+export type PoolBrakes = Pick<Pool, "brakes" | "room">;
 
 export function brakesOfBlock(pool: PoolBrakes, freshTip: () => string | undefined): PoolBrakes {
   const once = oncePerBlock(freshTip);
   return {
     // Times, and no verdict: what has passed meanwhile is the caller's to see.
     brakes: () => once("brakes", () => pool.brakes()),
-    attestedRoom: (asset, threshold) =>
-      once(`room ${asset} ${String(threshold)}`, () => pool.attestedRoom(asset, threshold)),
+    room: (asset) => once(`room ${asset}`, () => pool.room(asset)),
   };
 }

@@ -72,6 +72,8 @@ export type PoolRefusal = Extract<PoolEvent, { kind: "rejected" | "root-skipped"
 export interface PoolReason {
   readonly name: string;
   readonly inner: string;
+  /** Of CapReached: Unix seconds from which there is room, at the earliest; 0 where the amount is more than ever at once. */
+  readonly fitsFrom?: number;
 }
 
 /** An `execute` on the newest block. */
@@ -180,15 +182,10 @@ export class Pool {
     return (await this.#read("checkpointTime", [leafCount, head]))[0] !== 0n;
   }
 
-  /** What may still leave today by attestations: at a threshold of one by one kind's, from two on by both kinds'. */
-  async attestedRoom(asset: Address, threshold: number) {
-    const [byOne, byBoth] = (await this.#read("room", [asset])) as readonly bigint[];
-    return threshold < 2 ? byOne! : byBoth!;
-  }
-
-  /** What may still leave today by proofs. */
-  async provedRoom(asset: Address) {
-    return ((await this.#read("room", [asset])) as readonly bigint[])[2]!;
+  /** What may leave now, by attestations and by proofs. */
+  async room(asset: Address) {
+    const [attested, proved] = (await this.#read("room", [asset])) as readonly bigint[];
+    return { attested: attested!, proved: proved! };
   }
 
   /** Claims ever made, and the first that waits in line. */
@@ -359,6 +356,8 @@ function readReason(abi: Interface, data: string): PoolReason {
   try {
     const error = abi.parseError(data);
     if (error === null) return { name: "Unknown", inner: "0x" };
+    if (error.name === "CapReached")
+      return { name: error.name, inner: "0x", fitsFrom: Number(error.args[2]) };
     const inner: unknown = error.name === "TransferRefused" ? error.args[0] : "0x";
     return { name: error.name, inner: typeof inner === "string" ? inner : "0x" };
   } catch {

@@ -63,9 +63,9 @@ export class PoolView {
     return (await this.#ask("memberGas", [KINDS[kind].id]))[0] as bigint;
   }
 
-  /** What may still leave by proofs in the running window. */
+  /** What may leave by proofs now. */
   async provedRoom(asset: Address): Promise<bigint> {
-    return (await this.#ask("room", [asset]))[2] as bigint;
+    return (await this.#ask("room", [asset]))[1] as bigint;
   }
 
   /** The first claim that waits in line, and how many were ever made. */

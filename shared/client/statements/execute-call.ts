@@ -102,7 +102,7 @@ export function outcomeOf(
   return "not in this transaction";
 }
 
-/** Money that its window had no room for. */
+/** Money that there was no room for. */
 export interface Claim {
   readonly asset: Address;
   readonly id: bigint;

@@ -45,7 +45,7 @@ export interface ProvedPayment {
   readonly amount: bigint;
   /** Undefined where an earlier transaction, of this wallet or a stranger's, had executed it already. */
   readonly transactionHash: string | undefined;
-  /** The window had no room for it: the pool pays it later, see `payClaims`. */
+  /** There was no room for it: the pool pays it later, see `payClaims`. */
   readonly claim: Claim | undefined;
 }
 

@@ -61,11 +61,12 @@ export interface ClaimsPaid {
   readonly transactionHashes: readonly string[];
   /** What the pool still owes to that account. */
   readonly owed: bigint;
-  /** Unix seconds when the next window begins; undefined where nothing is owed. */
+  /** Unix seconds when there is room for as much again; undefined where nothing is owed. Some of it is there before. */
   readonly nextFrom: number | undefined;
 }
 
-const WINDOW_SECS = 86_400;
+/** In which what is full drains: shared/protocol/SPEC.md, 8.4. */
+const DRAIN_SECS = 43_200;
 
 export class WithoutService {
   readonly #open: () => Core;
@@ -172,7 +173,7 @@ export class WithoutService {
   }
 
   /**
-   * Has the pool pay what it owes to an account, as far as the running window has room, and what stands in line before
+   * Has the pool pay what it owes to an account, as far as there is room now, and what stands in line before
    * that. Anyone may; the money goes to the account in any case.
    */
   async payClaims(to: string, options: ProvedOptions = {}): Promise<ClaimsPaid> {
@@ -193,7 +194,7 @@ export class WithoutService {
       if (transactionHashes.length > 0) await ledger.sync(call);
       const left = (await this.#owed(asset, recipient, call)).filter(({ id }) => !gone.has(id));
       const owed = left.reduce((sum, { amount }) => sum + amount, 0n);
-      const nextFrom = (Math.floor(this.#chain.time / WINDOW_SECS) + 1) * WINDOW_SECS;
+      const nextFrom = this.#chain.time + DRAIN_SECS;
       return { transactionHashes, owed, nextFrom: owed === 0n ? undefined : nextFrom };
     });
   }

@@ -8,7 +8,8 @@ import {IPoolTypes} from "./IPoolTypes.sol";
 /// seconds, then anyone may admit, for seven days; after that it is as if it had not been proposed. One way out:
 /// the owner removes, at once, also what is only proposed. A proposal cannot be changed while it is pending.
 interface IGovernance is IPoolTypes {
-    /// @param minimumCap the least that may leave in a window, in the token's units. Never less than before
+    /// @param minimumCap the cap is never below, in the token's units. Not 0; of an asset that was listed before, the former
+    /// one to twice as much
     function proposeAsset(address asset, uint104 minimumCap) external;
     function addAsset(address asset) external;
     /// @notice Stops deposits of it and swaps into or through it; withdrawals and swaps out of it go on. Takes it

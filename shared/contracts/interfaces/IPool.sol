@@ -17,13 +17,13 @@ interface IPool is IPoolSettings, ISignerRegistry, IGovernance, IRecovery {
     ///
     /// A proved transaction may use a root that is `provedDelay` seconds old; it needs no signer and no pause stops it. A proved
     /// deposit has validAfter below validBefore also where an approval pays for it.
-    /// Of money that its window has no room for it makes a claim.
+    /// Of money that there is no room for it makes a claim.
     function execute(Transaction[] calldata transactions, RootUpdate calldata update) external;
 
     /// @notice Makes notes for money that the caller, a contract, brings: calls its `bringCredit` (see ICreditSource),
     /// measures by how much the pool's balance grew, and hashes one note after the other into the queue. Reverts unless
     /// the notes, 1 to 64, are together worth exactly that. Only for an asset that may be deposited; the money may leave
-    /// again in the same window, as any that comes in. Needs no signer and no pause stops it.
+    /// again for twelve hours, as any that comes in. Needs no signer and no pause stops it.
     /// @return firstLeafIndex of the first note; the others follow it
     function credit(address asset, bytes calldata order) external returns (uint64 firstLeafIndex);
 
@@ -59,9 +59,8 @@ interface IPool is IPoolSettings, ISignerRegistry, IGovernance, IRecovery {
     /// @notice Unix seconds before which the attested path is closed; whether it is closed permanently; and when
     /// `advance` is allowed although it is open.
     function brakes() external view returns (uint64 attestedFrom, bool isUnsound, uint64 advanceableFrom);
-    /// @notice What may still leave in this window: by attestations of one kind of verifier, of both kinds, and by proofs. At a
-    /// threshold of one the first number is what counts, whoever signs; from two on, where both kinds must sign, the second.
-    function room(address asset) external view returns (uint256 attested, uint256 attestedByTwo, uint256 proved);
+    /// @notice What may leave now, by attestations and by proofs.
+    function room(address asset) external view returns (uint256 attested, uint256 proved);
     /// @notice Claims ever made, the first that waits in line, and one of them.
     function claimLine(address asset) external view returns (uint256 made, uint256 first);
     function claim(address asset, uint256 id) external view returns (address recipient, uint256 amount);

@@ -66,7 +66,7 @@ interface IPoolTypes {
     /// @param provedDelay seconds that a root must be old before a proof may use it; at least two days, with the
     /// same exception
     /// @param assets tokens that the pool takes from the start
-    /// @param minimumCaps of each of them the least that may leave in a window, in the token's units
+    /// @param minimumCaps of each of them the cap is never below, in the token's units, and not 0
     /// @param executor the venue for swaps; 0 for none
     /// @param verifiers Groth16 verifiers by kind, from kind 1 on; they name the circuits
     /// @param noteHasher computes commitments that the pool completes itself
@@ -174,6 +174,9 @@ interface IPoolTypes {
     event BondPosted(address indexed signer, address poster, uint256 amount);
     /// @param to who refuted it, or who posted the bond
     event BondPaid(address indexed signer, address to, uint256 amount);
+    /// @notice `to` did not take the coins, and can have them by `takeBonds`.
+    event BondOwed(address indexed signer, address indexed to, uint256 amount);
+    event BondsTaken(address indexed holder, address to, uint256 amount);
     event AssetProposed(address indexed asset, uint104 minimumCap, uint64 admissibleAt, uint64 expiresAt);
     event AssetAdded(address indexed asset);
     /// @notice The owner took the proposal back. Whether the asset can leave is as before.
@@ -195,7 +198,7 @@ interface IPoolTypes {
     event RootsRevoked(uint64 first, uint64 last, uint256 root, uint64 leafCount);
     /// @notice Somebody proved a false statement: the circuits or their keys are broken.
     event Unsound(uint8 kind);
-    /// @notice A proved payment that its window had no room for. `payClaim` pays it.
+    /// @notice A proved payment that there was no room for. `payClaim` pays it.
     event ClaimAdded(
         bytes32 indexed statementHash, address indexed asset, uint256 id, address recipient, uint256 amount
     );
@@ -250,8 +253,10 @@ interface IPoolTypes {
     error TreeFull();
     /// This deposit was executed before. A spend cannot come here: its nullifiers are spent.
     error StatementRepeated();
-    /// The window has no more room for this asset than that; of what is proved a claim is made instead, but of a swap.
-    error CapReached(address asset, uint256 room);
+    /// There is no more room for this asset than that now (see `room`); of what is proved a claim is made instead, but of a
+    /// swap. An attested amount fits from `from` on at the earliest, in Unix seconds; zero: it is more than there is ever room
+    /// for at once while the cap is what it is, or it is proved.
+    error CapReached(address asset, uint256 room, uint64 from);
     /// The circuits are known to be broken (see `Unsound`): nothing is taken in any more.
     error DepositsStopped();
     /// Absent where the sender is not the depositor, or present where none belongs.

@@ -7,8 +7,8 @@ import {IPoolTypes} from "./IPoolTypes.sol";
 /// @notice Each call reverts as a whole when anything about it is not right.
 interface IRecovery is IPoolTypes {
     /// @notice Extends the tree by the first `count` waiting leaves, without a signer. Allowed while the attested path
-    /// is closed, while void leaves wait, and once the signers have brought no root for six hours in which they could,
-    /// until they bring one again.
+    /// is closed, while void leaves wait, and once the signers have not been abreast of the queue for six hours in which
+    /// they could, until they are again: their newest root counts where it covers what waits, or by the age of what it left.
     /// @param frontier complete left siblings of the next leaf's path, level 0 first, left to right
     /// @param headBefore head over the rooted leaves; not known to the pool after a refutation, and then proved by
     /// what follows
@@ -19,7 +19,7 @@ interface IRecovery is IPoolTypes {
 
     /// @notice Shows that signers vouched for a statement whose proof its verifier rejects. They are out, with all of
     /// their image, their bonds go to the caller, the attested path closes for `changeDelay` if one of them was still
-    /// admitted. Where that very statement and proof were executed, its leaves become void, its nullifiers unspent, and
+    /// admitted. Of one that was out already, its image stays unless the pool executed that statement. Where that very statement and proof were executed, its leaves become void, its nullifiers unspent, and
     /// the roots that cover its leaves are revoked.
     /// @param lastGood the newest root that is not revoked and does not cover the leaves; anything when none covers them
     /// @param firstBad the root after it
@@ -37,7 +37,7 @@ interface IRecovery is IPoolTypes {
     /// @param signals of a spend or a swap, with the root of the empty tree and an amount that is not zero
     function reportUnsound(uint8 kind, uint256[] calldata signals, uint256[8] calldata proof) external;
 
-    /// @notice Pays as much of a claim as the window has room for. In the order of the line; one that was set aside at
+    /// @notice Pays as much of a claim as there is room for. In the order of the line; one that was set aside at
     /// any time.
     function payClaim(address asset, uint256 id) external;
 }

@@ -38,4 +38,6 @@ interface ISignerRegistry is IPoolTypes {
     /// @notice Pays the bond of a signer that was removed and not refuted back to whoever posted it, after as long as
     /// a change takes. Anyone may call.
     function releaseBond(address signer) external;
+    /// @notice Pays what the caller is owed of bonds that could not be paid to it, to an account that can take coins.
+    function takeBonds(address to) external;
 }

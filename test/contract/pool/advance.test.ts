@@ -80,6 +80,20 @@ describe("pool: advance", function () {
     assert.equal((await refusedTo(world, "advance", advanceOver(world))).error, "SignersAtWork");
   });
 
+  it("counts signers by what they leave waiting: a root over one payment every few hours holds up no other", async () => {
+    const [first, second] = [await pay(), await pay()];
+    const slow = { count: 4n, head: headAt(world, 4n) };
+    await nextBlockAt(world, second + 5 * HOUR);
+    const newRoot = mustField(rootAt(world, slow.count));
+    assert.equal((await world.execute([], world.updateTo(slow, { newRoot }, [honest]))).update, 1n);
+    const [, , from] = (await read("brakes")) as bigint[];
+    assert.equal(from, BigInt(first + 6 * HOUR));
+    assert.deepEqual(await refusedTo(world, "advance", advanceOver(world)), fault("SignersAtWork", from));
+    await nextBlockAt(world, from);
+    await recover(world, "advance", advanceOver(world));
+    assert.equal(world.rooted.count, world.queue.count);
+  });
+
   it("is allowed at once while the path is paused, and not when the pause is over", async () => {
     await pay();
     await world.call(actingAs(world.pool, await world.account(1)), "pause");

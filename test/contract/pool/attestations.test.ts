@@ -290,6 +290,7 @@ describe("pool: attestations", () => {
         { recovery: ZERO_ADDRESS },
         { signerRegistry: freshAddress() },
         { minimumCaps: [] },
+        { assets: [world.usdcAddress], minimumCaps: [0n] },
         { verifiers: { ...verifiers, spend9: freshAddress() } },
         // Two that changed places would refuse every proof.
         { verifiers: { ...verifiers, spend: verifiers["private-swap"], "private-swap": verifiers.spend } },

@@ -28,7 +28,7 @@ describe("pool: binding of calldata", function () {
   let restore: () => Promise<void>;
   const [thief, honest] = [attester(0), attester(1)];
   before(async () => {
-    world = await startTold({ attesters: [honest, thief], minimumCap: 500_000n });
+    world = await startTold({ attesters: [honest, thief], minimumCap: 2_400_000n });
     await tellUntil(world, "a withdrawal", [honest]);
     await payOut(world, 100_000n);
   });
@@ -139,8 +139,8 @@ describe("pool: binding of calldata", function () {
 
   it("payClaim", async () => {
     await age();
-    // Of the day's half million so much that the rest is too little.
-    const draft = world.withdrawalDraft(freshAddress(), 150_000n);
+    // Of the 600,000 that may leave at once so much that the rest is too little.
+    const draft = world.withdrawalDraft(freshAddress(), 250_000n);
     assert.equal(typeof (await outcome(world, seal({ ...draft, attesters: [honest] }))), "bigint");
     assert.equal(typeof (await outcome(world, proved(world, "a withdrawal"))), "bigint");
     assert.deepEqual([...(await world.pool.getFunction("claimLine")(world.usdcAddress))], [1n, 0n]);

@@ -1,13 +1,7 @@
 // What caps and claims have to be, written from the specification alone (shared/contracts/README.md and the interfaces):
 // naive, without storage layout, clock or chain. Tests play a pool beside it, see caps-play.ts.
 
-/** Everything below counts in the asset's smallest units, times in Unix seconds. */
-interface Flow {
-  readonly cap: bigint;
-  /** Attested and swapped out, less whatever came in. */
-  net: bigint;
-  proved: bigint;
-}
+// Everything below counts in the asset's smallest units, times in Unix seconds; levels in ticks.
 
 interface Claim {
   readonly recipient: string;
@@ -17,8 +11,12 @@ interface Claim {
 interface Purse {
   readonly minimum: bigint;
   balance: bigint;
-  day: number;
-  flow: Flow;
+  cap: bigint;
+  fixedAt: number;
+  /** Of the buckets, at `levelsAt`; the first below zero while it is a credit. */
+  net: bigint;
+  proved: bigint;
+  levelsAt: number;
   readonly claims: Claim[];
   /** Claims before it are paid or stand aside. */
   first: number;
@@ -38,6 +36,9 @@ export type Paid = "paid" | "claimed" | Refusal;
 const DAY = 86_400;
 const [HOURS_OF_SILENCE, PAUSE_DAYS, REST_DAYS] = [6, 3, 7];
 export const FOR_EVER = 2n ** 40n - 1n;
+const SECOND = 2n ** 40n;
+/** Ticks that a full bucket takes to drain. */
+const FULL = 12n * 3_600n * SECOND;
 
 export class CapsModel {
   now: number;
@@ -56,8 +57,8 @@ export class CapsModel {
     this.#threshold = threshold;
     this.#heardAt = now;
     for (const asset of assets) {
-      const flow = { cap: minimum, net: 0n, proved: 0n };
-      this.#purses.set(asset, { minimum, balance: 0n, day: -1, flow, claims: [], first: 0 });
+      const empty = { cap: minimum, fixedAt: -DAY, net: 0n, proved: 0n, levelsAt: 0 };
+      this.#purses.set(asset, { minimum, balance: 0n, ...empty, claims: [], first: 0 });
     }
   }
 
@@ -105,22 +106,32 @@ export class CapsModel {
     if (way === "proved") {
       const { claims, first } = this.#purse(asset);
       const isFree = amount <= room && first === claims.length;
-      return isFree ? undefined : refusal("CapReached", asset, 0n);
+      return isFree ? undefined : refusal("CapReached", asset, 0n, 0n);
     }
-    return amount <= room ? undefined : refusal("CapReached", asset, room);
+    return amount <= room ? undefined : refusal("CapReached", asset, room, this.#fitsFrom(asset, amount));
+  }
+
+  #fitsFrom(asset: string, amount: bigint): bigint {
+    const { cap, net } = this.#now(this.#purse(asset));
+    const size = quarter(cap);
+    const above = ticks(amount + this.#provedSize(cap), size) + 1n - this.#most();
+    return above > 0n ? 0n : BigInt(this.now) + atLeastZero(above + net) / SECOND + 1n;
   }
 
   #letOut(asset: string, amount: bigint, way: Way): void {
-    const purse = this.#purse(asset);
-    const flow = this.#open(purse);
-    if (way === "proved") flow.proved += amount;
-    else flow.net += amount;
+    const purse = this.#open(this.#purse(asset));
+    purse.net += ticks(amount, quarter(purse.cap));
+    if (way === "proved") {
+      purse.proved += ticks(amount, this.#provedSize(purse.cap));
+      if (purse.proved > FULL) purse.proved = FULL;
+    }
     purse.balance -= amount;
   }
 
   #takeIn(asset: string, amount: bigint): void {
-    const purse = this.#purse(asset);
-    this.#open(purse).net -= amount;
+    const purse = this.#open(this.#purse(asset));
+    purse.net -= ticks(amount, quarter(purse.cap));
+    if (purse.net < -FULL) purse.net = -FULL;
     purse.balance += amount;
   }
 
@@ -129,8 +140,8 @@ export class CapsModel {
     const claim = purse.claims[id];
     if (claim === undefined || claim.left === 0n) return refusal("ClaimUnknown", BigInt(id));
     if (id > purse.first) return refusal("ClaimNotFirst", BigInt(purse.first));
-    const [, , room] = this.room(asset);
-    if (room === 0n) return refusal("CapReached", asset, 0n);
+    const [, room] = this.room(asset);
+    if (room === 0n) return refusal("CapReached", asset, 0n, 0n);
     if (this.#isRefused(asset, claim.recipient)) {
       if (id < purse.first) return refusal("TransferRefused");
       this.#open(purse);
@@ -179,35 +190,37 @@ export class CapsModel {
 
   // -------------------------------------------------------------- reading
 
-  /** From a threshold of two on, every attested payment is by both kinds. */
   roomFor(asset: string, way: Way): bigint {
-    const [byOne, byBoth, byProof] = this.room(asset);
-    if (way === "proved") return byProof;
-    return this.#threshold < 2 ? byOne : byBoth;
+    return this.room(asset)[way === "proved" ? 1 : 0];
   }
 
-  /** What may still leave today: by one kind of verifier, by both, by proofs. */
-  room(asset: string): [bigint, bigint, bigint] {
-    const { flow } = this.#todayOf(this.#purse(asset));
-    const quarter = flow.cap / 4n;
-    const kept = flow.proved > quarter ? flow.proved : quarter;
-    return [
-      atLeastZero(flow.cap - kept - flow.net),
-      atLeastZero(2n * flow.cap - kept - flow.net),
-      atLeastZero(this.#provedShare(flow) - flow.proved),
-    ];
+  /** What may leave now, attested and by proofs. */
+  room(asset: string): [bigint, bigint] {
+    const { cap, net, proved } = this.#now(this.#purse(asset));
+    const [size, provedSize] = [quarter(cap), this.#provedSize(cap)];
+    const own = left(provedSize, FULL - proved);
+    const isGone = !this.isUnsound && (!this.#isOpen() || this.now >= this.silentFrom);
+    const all = isGone ? left(size, FULL - atLeastZero(net)) : 0n;
+    return [atLeastZero(left(size, this.#most() - net) - own), all > own ? all : own];
   }
 
-  #provedShare({ cap, net }: Flow): bigint {
-    if (this.isUnsound) return cap / 16n;
-    const quarter = cap / 4n;
-    if (this.#isOpen() && this.now < this.silentFrom) return quarter;
-    const left = cap - atLeastZero(net);
-    return left > quarter ? left : quarter;
+  #provedSize(cap: bigint): bigint {
+    const size = quarter(quarter(cap));
+    return this.isUnsound ? quarter(size) : size;
+  }
+
+  /** Of the first bucket, in ticks: with both kinds among the signers, twice its size. */
+  #most(): bigint {
+    return this.#threshold < 2 ? FULL : 2n * FULL;
   }
 
   get silentFrom(): number {
     return Math.max(this.#heardAt, Number(this.attestedFrom)) + HOURS_OF_SILENCE * 3_600;
+  }
+
+  /** From then on a movement fixes another. */
+  capEnds(asset: string): number {
+    return this.#purse(asset).fixedAt + DAY;
   }
 
   held(asset: string): bigint {
@@ -244,20 +257,34 @@ export class CapsModel {
     return purse;
   }
 
-  /** As its window stands, or as the one that would begin now. */
-  #todayOf(purse: Purse): Pick<Purse, "day" | "flow"> {
-    const day = Math.floor(this.now / DAY);
-    if (purse.day === day) return { day, flow: purse.flow };
+  /** With the cap that a movement would fix now, and what has drained. */
+  #now(purse: Purse): Pick<Purse, "cap" | "fixedAt" | "net" | "proved" | "levelsAt"> {
+    const drained = BigInt(this.now - purse.levelsAt) * SECOND;
+    const net = purse.net < 0n ? -atLeastZero(-purse.net - drained) : atLeastZero(purse.net - drained);
+    const levels = { net, proved: atLeastZero(purse.proved - drained), levelsAt: this.now };
+    if (this.now < purse.fixedAt + DAY) return { cap: purse.cap, fixedAt: purse.fixedAt, ...levels };
     const tenth = purse.balance / 10n;
     const cap = tenth > purse.minimum ? tenth : purse.minimum;
-    return { day, flow: { cap, net: 0n, proved: 0n } };
+    return { cap, fixedAt: this.now, ...levels };
   }
 
-  /** What moves first in a day fixes its cap. */
-  #open(purse: Purse): Flow {
-    Object.assign(purse, this.#todayOf(purse));
-    return purse.flow;
+  #open(purse: Purse): Purse {
+    return Object.assign(purse, this.#now(purse));
   }
+}
+
+/** Rounded up, so that the last unit can leave. */
+export function quarter(of: bigint): bigint {
+  return (of + 3n) / 4n;
+}
+
+function ticks(amount: bigint, size: bigint): bigint {
+  return amount >= 4n * size ? 4n * FULL : (amount * FULL) / size;
+}
+
+/** Of a bucket of that size, with so many ticks to full. */
+function left(size: bigint, toFull: bigint): bigint {
+  return (atLeastZero(toFull) * size) / FULL;
 }
 
 function refusal(error: string, ...args: readonly (bigint | string)[]): Refusal {

@@ -101,13 +101,13 @@ export class CapsPlay {
     return kind === 98 ? this.#donate() : this.#refute();
   }
 
-  /** Seconds, hours, or exactly to and around midnight. Every step has a block of its own. */
+  /** Seconds, hours, or exactly to and around the end of a cap. Every step has a block of its own. */
   async #passTime(): Promise<void> {
-    const midnight = (Math.floor(this.#model.now / DAY) + 1) * DAY;
+    const end = this.#model.capEnds(this.#pick(this.#assets));
     const kind = this.#dice.below(12);
     if (kind < 7) this.#model.now += 1 + this.#dice.below(600);
     else if (kind < 9) this.#model.now += 3_600 * (1 + this.#dice.below(12));
-    else if (kind < 11) this.#model.now = Math.max(this.#model.now + 1, midnight - 1 + this.#dice.below(2));
+    else if (kind < 11) this.#model.now = Math.max(this.#model.now + 1, end - 1 + this.#dice.below(2));
     else this.#model.now += DAY * (1 + this.#dice.below(4));
     await nextBlockAt(this.#world, this.#model.now);
   }

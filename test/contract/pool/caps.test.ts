@@ -43,11 +43,11 @@ for (const threshold of [1, 2])
       await assert.rejects(play.run(STEPS), assert.AssertionError);
     });
 
-    it("notices a model that is one unit off in what both kinds let out", async () => {
+    it("notices a model that is one unit off in what attestations let out", async () => {
       class OneMore extends CapsModel {
-        override room(asset: string): [bigint, bigint, bigint] {
-          const [byOne, byBoth, byProof] = super.room(asset);
-          return [byOne, byBoth + 1n, byProof];
+        override room(asset: string): [bigint, bigint] {
+          const [attested, proved] = super.room(asset);
+          return [attested + 1n, proved];
         }
       }
       const play = await CapsPlay.begin(world, FIXED, OneMore);

@@ -6,15 +6,17 @@ import { depositDraft, seal } from "../../support/drafts.ts";
 import { toyKeys, toyProved } from "../../support/toy-keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { quarter } from "./caps-model.ts";
 import { recover, refusedTo } from "./recovery.ts";
 import { simulate } from "./simulation.ts";
 import { DAY, nextBlockAt, nextBlockTomorrow, now, outcome } from "./told-world.ts";
 import { actingAs, fault, freshAddress, mustAddress, World } from "./world.ts";
 
 const [MINIMUM, HELD] = [1_000n, 100_000n];
-const CAP = HELD / 10n;
+/** What may leave at once. */
+const SIZE = HELD / 10n / 4n;
 /** The proved way's part of it. */
-const PROVED = CAP / 4n;
+const PROVED = SIZE / 4n;
 
 describe("pool: claims", function () {
   let world: World;
@@ -77,20 +79,20 @@ describe("pool: claims", function () {
     const third = await withdraw(1n);
     assert.deepEqual([await balance(third), await line()], [0n, [2n, 0n]]);
     // The attested way has its own.
-    assert.equal((await room())[0], CAP - PROVED);
+    assert.equal((await room())[0], SIZE - PROVED);
     const other = freshAddress();
     assert.equal(
-      typeof (await outcome(world, seal(world.withdrawalDraft(other, CAP - PROVED, token)))),
+      typeof (await outcome(world, seal(world.withdrawalDraft(other, SIZE - PROVED, token)))),
       "bigint",
     );
-    assert.equal(await balance(other), CAP - PROVED);
+    assert.equal(await balance(other), SIZE - PROVED);
   });
 
   it("ClaimUnknown, ClaimNotFirst, CapReached: nothing out of order, nothing without room, nothing twice", async () => {
     assert.deepEqual(await refused(0n), fault("ClaimUnknown", 0n));
     await withdraw(PROVED);
     const [a, b] = [await withdraw(300n), await withdraw(200n)];
-    assert.deepEqual(await refused(0n), fault("CapReached", getAddress(token), 0n));
+    assert.deepEqual(await refused(0n), fault("CapReached", getAddress(token), 0n, 0n));
     await tomorrow();
     assert.deepEqual(await refused(1n), fault("ClaimNotFirst", 0n));
     assert.deepEqual(await refused(2n), fault("ClaimUnknown", 2n));
@@ -98,7 +100,7 @@ describe("pool: claims", function () {
     assert.deepEqual(await refused(0n), fault("ClaimUnknown", 0n));
     assert.deepEqual([await pay(1n), await balance(b)], [["ClaimPaid"], 200n]);
     assert.deepEqual(await line(), [2n, 2n]);
-    // With nobody in line, the rest of the day's quarter is paid at once again.
+    // With nobody in line, what has drained is paid at once again.
     const c = await withdraw(100n);
     assert.equal(await balance(c), 100n);
   });
@@ -109,7 +111,7 @@ describe("pool: claims", function () {
     let paid = 0n;
     for (let day = 0; paid < 3n * PROVED; day++) {
       assert.ok(day < 5);
-      const [, , share] = await room();
+      const [, share] = await room();
       const part = share! < 3n * PROVED - paid ? share! : 3n * PROVED - paid;
       assert.deepEqual(await pay(0n), ["ClaimPaid"]);
       paid += part;
@@ -157,7 +159,7 @@ describe("pool: claims", function () {
         [getAddress(blocked), 300n],
       ],
     );
-    assert.equal((await room())[2], (HELD - PROVED) / 10n / 4n);
+    assert.equal((await room())[1], quarter(quarter((HELD - PROVED) / 10n)));
     assert.deepEqual([await pay(1n), await balance(next)], [["ClaimPaid"], 200n]);
     assert.equal((await refused(0n)).error, "TransferRefused");
     await world.call(contract, "setRefused", blocked, false);
@@ -178,16 +180,16 @@ describe("pool: claims", function () {
     assert.deepEqual([...found], ["reverted", "ClaimPaid"]);
   });
 
-  it("while nobody attests, what is proved has all that is left of the cap", async () => {
+  it("while nobody attests, what is proved has all that is left at once", async () => {
     assert.equal(
       typeof (await outcome(world, seal(world.withdrawalDraft(freshAddress(), 1_000n, token)))),
       "bigint",
     );
     await world.call(actingAs(world.pool, await world.account(1)), "pause");
-    assert.equal((await room())[2], CAP - 1_000n);
-    const paid = await withdraw(CAP - 1_000n);
-    assert.equal(await balance(paid), CAP - 1_000n);
-    const [attested, , proved] = await room();
+    assert.equal((await room())[1], SIZE - 1_000n);
+    const paid = await withdraw(SIZE - 1_000n);
+    assert.equal(await balance(paid), SIZE - 1_000n);
+    const [attested, proved] = await room();
     assert.deepEqual([attested, proved], [0n, 0n]);
   });
 

@@ -45,7 +45,7 @@ describe("pool: governance", () => {
 
   const subjectOf = (role: Role): Address => ({ asset: configurable, executor: venue })[role];
   const argsOf = (name: string, subject: string): unknown[] =>
-    name === "proposeAsset" ? [subject, 0n] : [subject];
+    name === "proposeAsset" ? [subject, 1_000n] : [subject];
   const send = async (name: string, subject: string, pool = world.pool): Promise<string> => {
     const { logs } = await world.call(pool, name, ...argsOf(name, subject));
     return logs.map((log) => world.pool.interface.parseLog(log)?.name).join();
@@ -310,7 +310,7 @@ describe("pool: governance", () => {
       "reportUnsound",
     ];
     const others = ["pause", "proposeImage", "admitImage", "revokeImage", "removeSigner"];
-    const ofSigners = ["register", "expel", "releaseBond"];
+    const ofSigners = ["register", "expel", "releaseBond", "takeBonds"];
     assert.deepEqual(writing.sort(), [...anybodys, ...others, ...ofSigners, ...known].sort());
     assert.deepEqual(
       fault("NotOwner"),

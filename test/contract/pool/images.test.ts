@@ -9,6 +9,7 @@ import {
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { imageOf } from "../../../shared/protocol/host/registration.ts";
+import { quarter } from "./caps-model.ts";
 import { refusedTo } from "./recovery.ts";
 import { nextBlockAt, now } from "./told-world.ts";
 import { actingAs, fault, World } from "./world.ts";
@@ -150,15 +151,17 @@ describe("pool: images, bonds and minimums", function () {
     assert.deepEqual(await refusedTo(world, "releaseBond", [fresh.address]), fault("BondMismatch", 0n));
   });
 
-  it("an asset's minimum may grow, by a proposal that everybody sees, and never shrink: Inadmissible", async () => {
+  it("an asset's minimum may double, by a proposal that everybody sees, and never grow by more, shrink or be zero: Inadmissible", async () => {
     const asset = world.usdcAddress;
     await said("delistAsset", asset);
-    assert.equal((await refusedTo(world, "proposeAsset", [asset, MINIMUM - 1n])).error, "Inadmissible");
+    for (const wrong of [0n, MINIMUM - 1n, 2n * MINIMUM + 1n, 2n ** 104n - 1n])
+      assert.equal((await refusedTo(world, "proposeAsset", [asset, wrong])).error, "Inadmissible");
     await said("proposeAsset", asset, 2n * MINIMUM);
     const attested = async (): Promise<bigint> => ((await ask("room", asset)) as bigint[])[0]!;
-    assert.equal(await attested(), (MINIMUM * 3n) / 4n);
+    const roomOf = (cap: bigint): bigint => quarter(cap) - quarter(quarter(cap));
+    assert.equal(await attested(), roomOf(MINIMUM));
     await world.increaseTime(DELAY);
     await said("addAsset", asset);
-    assert.equal(await attested(), (2n * MINIMUM * 3n) / 4n);
+    assert.equal(await attested(), roomOf(2n * MINIMUM));
   });
 });

@@ -1,6 +1,7 @@
 // An attested statement that its proof does not show: who is out for it, and what is undone. See refutation.tree.
 import assert from "node:assert/strict";
 import { bn254 } from "@noble/curves/bn254.js";
+import { toQuantity, Wallet, type Log } from "ethers";
 import { reattested, type Sealed } from "../../support/drafts.ts";
 import { imageNamed } from "../../../scripts/stack/development-registration.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
@@ -21,7 +22,7 @@ import {
   wordsOf,
 } from "./told-world.ts";
 import { simulate } from "./simulation.ts";
-import { fault, type Fault, type World } from "./world.ts";
+import { actingAs, fault, type Fault, type World } from "./world.ts";
 
 const IMAGE = imageNamed("thieves'");
 const BOND = 10n ** 18n;
@@ -121,6 +122,28 @@ describe("pool: refuting a statement", function () {
     assert.equal(await outcome(world, world.transfer({ attesters: [honest] })), 14n);
     const next = world.updateTo(world.queue, {}, [honest]);
     assert.equal((await world.execute([], next)).update, 4n);
+  });
+
+  it("by an account that takes no coins: it is owed the bond, and has it paid to another, once", async () => {
+    const holder = world.usdcAddress;
+    await world.provider.send("anvil_impersonateAccount", [holder]);
+    await world.provider.send("anvil_setBalance", [holder, toQuantity(BOND)]);
+    const refuter = actingAs(world.pool, await world.provider.getSigner(holder));
+    const shown = falseStatement(forged(), wordsOf(PROOF));
+    const saidIn = ({ logs }: { readonly logs: readonly Log[] }): (string | undefined)[] =>
+      logs.map((log) => world.pool.interface.parseLog(log)?.name);
+    const refuted = await world.call(refuter, "refuteStatement", ...shown, { gasLimit: GAS });
+    assert.deepEqual(saidIn(refuted), [
+      ...["Refuted", "AttestedPathClosed", "ImageRevoked", "SignerRemoved", "SignerRemoved", "BondOwed"],
+    ]);
+    // The next refutation has nothing of it.
+    assert.deepEqual((await recover(world, "refuteStatement", shown)).said, ["Refuted"]);
+    assert.deepEqual(await refusedTo(world, "takeBonds", [holder]), fault("BondMismatch", 0n));
+    await assert.rejects(world.call(refuter, "takeBonds", holder));
+    const to = Wallet.createRandom().address;
+    assert.deepEqual(saidIn(await world.call(refuter, "takeBonds", to)), ["BondsTaken"]);
+    assert.equal(await world.provider.getBalance(to), BOND);
+    await assert.rejects(world.call(refuter, "takeBonds", to));
   });
 
   it("RootUnknown: a proof on a revoked root, however old", async () => {

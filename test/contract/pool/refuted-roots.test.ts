@@ -202,12 +202,20 @@ describe("pool: refuting a root", function () {
     );
   });
 
-  it("of a signer that is out already: its bond is paid, and the path stays open", async () => {
+  it("of a signer that is out already, believed before: its image is as guilty as it was", async () => {
+    const lied = lie(world, "a private transfer", PROOF, [past]);
+    assert.equal(await outcome(world, lied), 6n);
+    await world.call(world.pool, "removeSigner", past.address);
+    const { said } = await recover(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)));
+    assert.deepEqual(said, ["LeavesVoided", "Refuted", "ImageRevoked", "BondPaid"]);
+  });
+
+  it("of a signer that is out already: its bond is paid, its image and the path stay as they are", async () => {
     await world.call(world.pool, "removeSigner", past.address);
     const lied = lie(world, "a private transfer", PROOF, [past]);
     const { said } = await recover(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)));
-    // The image is as guilty as it was.
-    assert.deepEqual(said, ["Refuted", "ImageRevoked", "BondPaid"]);
+    // Nobody took its word: others of its image stay, or whoever has a key that is out could remove them one image at a time.
+    assert.deepEqual(said, ["Refuted", "BondPaid"]);
     await pays();
     // Nothing is left for a second one, nor for whoever posted it.
     assert.deepEqual((await recover(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)))).said, [

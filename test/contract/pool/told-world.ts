@@ -140,9 +140,9 @@ export function nextBlockAt(world: World, unixSecs: bigint | number): Promise<un
   return world.provider.send("evm_setNextBlockTimestamp", [Number(unixSecs)]);
 }
 
-/** The next block is the first of the chain's next day. */
+/** The next block comes a day later: what moves in it fixes the caps anew, and no bucket has anything in it. */
 export async function nextBlockTomorrow(world: World): Promise<void> {
-  await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+  await nextBlockAt(world, (await now(world)) + DAY);
 }
 
 export async function now(world: World): Promise<number> {

@@ -49,7 +49,7 @@ const NO_SIGNATURE = `0x${"11".repeat(65)}`;
 /** Zeros that the ABI puts behind the 65 bytes of one attestation. */
 const PADDING_OF_65 = 31;
 /** What the pool began with; no asset comes back with less. */
-const MINIMUM_CAP = 10n ** 12n;
+const MINIMUM_CAP = 10n ** 24n;
 /** How long a proposal may be admitted. */
 const WEEK_SECS = 7 * 86_400;
 

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {Brake, Buckets} from "../support/Buckets.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Statements} from "../support/Statements.sol";
 import {World} from "../support/World.sol";
@@ -58,15 +59,6 @@ struct Signer {
     uint256 bond;
 }
 
-struct Day {
-    uint256 number;
-    uint256 cap;
-    int256 net;
-    uint256 proved;
-    /// When it began.
-    uint256 balance;
-}
-
 struct Waiting {
     address recipient;
     uint256 left;
@@ -92,7 +84,7 @@ abstract contract RecoveryModel is World {
     /// By how much notes, claims and gifts are more than the money: what was forged and moved on. Less than nothing when
     /// money is there whose notes are void.
     mapping(address asset => int256) internal excess;
-    mapping(address asset => Day) internal days_;
+    mapping(address asset => Buckets) internal buckets_;
     mapping(address asset => Waiting[]) internal line;
     mapping(address asset => uint256) internal firstWaiting;
 
@@ -154,31 +146,13 @@ abstract contract RecoveryModel is World {
         return (heardAt > attestedFrom ? heardAt : attestedFrom) + 6 hours;
     }
 
-    /// @dev The running window, or the one that would begin now.
-    function _today(address asset) internal view returns (Day memory day) {
-        day = days_[asset];
-        if (day.number == block.timestamp / 1 days) return day;
-        uint256 balance = TestToken(asset).balanceOf(address(pool));
-        uint256 cap = balance / 10 < minimumCap ? minimumCap : balance / 10;
-        return Day(block.timestamp / 1 days, cap, 0, 0, balance);
+    /// @dev As a movement would find them.
+    function _buckets(address asset) internal view returns (Buckets memory) {
+        return Brake.now_(buckets_[asset], TestToken(asset).balanceOf(address(pool)), minimumCap);
     }
 
-    function _attestedRoom(Day memory day, uint256 kinds) internal pure returns (uint256) {
-        uint256 reserved = day.proved > day.cap / 4 ? day.proved : day.cap / 4;
-        int256 left = int256(kinds * day.cap) - int256(reserved) - day.net;
-        return left > 0 ? uint256(left) : 0;
-    }
-
-    function _provedRoom(Day memory day) internal view returns (uint256) {
-        uint256 share = day.cap / 4;
-        if (isUnsound) {
-            share = day.cap / 16;
-        } else if (!_isOpen() || _isSilent()) {
-            // All that the attested way left.
-            int256 left = int256(day.cap) - (day.net > 0 ? day.net : int256(0));
-            if (left > int256(share)) share = uint256(left);
-        }
-        return share > day.proved ? share - day.proved : 0;
+    function _provedRoom(Buckets memory levels) internal view returns (uint256) {
+        return Brake.provedRoom(levels, isUnsound, !_isOpen() || _isSilent());
     }
 
     // ------------------------------------------------------------------ the queue and its tree
@@ -224,7 +198,8 @@ abstract contract RecoveryModel is World {
         numberOf[root.root] = roots.length + 1;
         newest = roots.length;
         rooted = root.count;
-        if (root.isAttested) heardAt = block.timestamp;
+        // What they leave waiting is not older.
+        if (root.isAttested) heardAt = root.count == leaves_.length ? block.timestamp : _checkpointTime(root.count);
         roots.push(root);
     }
 
@@ -271,16 +246,18 @@ abstract contract RecoveryModel is World {
         }
     }
 
-    /// @dev Who signed these bytes is out, with all of the image.
+    /// @dev Who signed these bytes is out, with all of the image unless that was out before and nobody believed it.
     /// @return bonds that come free
-    function _convict(bytes32 digest, bytes memory attestations) internal returns (uint256 bonds) {
+    function _convict(bytes32 digest, bytes memory attestations, bool wasBelieved) internal returns (uint256 bonds) {
         for (uint256 i = 0; i < attestations.length / 65; ++i) {
             Signer storage signer = _signerOf(digest, _tail(attestations, 65 * i));
-            if (signer.isAdmitted) {
+            bool isHeard = signer.isAdmitted;
+            if (isHeard) {
                 if (attestedFrom < block.timestamp + CHANGE_DELAY) attestedFrom = block.timestamp + CHANGE_DELAY;
                 _dismiss(signer);
             }
-            if (signer.image != 0 && !isImageRevoked[signer.image]) _revokeImage(signer.image);
+            bool isGuilty = isHeard || wasBelieved;
+            if (isGuilty && signer.image != 0 && !isImageRevoked[signer.image]) _revokeImage(signer.image);
             bonds += signer.bond;
             signer.bond = 0;
         }

@@ -2,15 +2,18 @@
 pragma solidity ^0.8.28;
 
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {Brake, Buckets} from "../support/Buckets.sol";
 import {Proofs} from "../support/Proofs.sol";
 import {Draft, Statements, SwapTerms} from "../support/Statements.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Outcome} from "../support/World.sol";
-import {Act, Day, RecoveryModel, Root, Signer, Waiting} from "./RecoveryModel.sol";
+import {Act, RecoveryModel, Root, Signer, Waiting} from "./RecoveryModel.sol";
 
 /// @title Statements of both ways, true and forged, and what has to become of each
 /// @notice Any signer may be robbed: then it vouches for a true statement with a false proof, or for one that makes money.
 abstract contract RecoveryPlans is RecoveryModel {
+    using Brake for Buckets;
+
     uint256 private constant MOST = 4e14;
     uint256 internal constant PAYOUT = 1e12;
     address internal constant RECIPIENT = address(0x4EC1);
@@ -198,9 +201,9 @@ abstract contract RecoveryPlans is RecoveryModel {
     }
 
     function _capFault(Act memory act) private view returns (bytes4) {
-        Day memory day = _today(act.asset);
+        Buckets memory buckets = _buckets(act.asset);
         // The pool asks for one signer: a second one lets out no more.
-        uint256 room = act.isAttested ? _attestedRoom(day, 1) : _provedRoom(day);
+        uint256 room = act.isAttested ? buckets.attestedRoom(1, isUnsound) : _provedRoom(buckets);
         bool isSwap = act.transaction.kind == Statements.SWAP;
         bool isHeld = !act.isAttested && firstWaiting[act.asset] < line[act.asset].length;
         if (act.amount > room || isHeld) {
@@ -217,9 +220,9 @@ abstract contract RecoveryPlans is RecoveryModel {
         bytes4 expected = _expectedFault(act, isPaid);
         // A claim is no refusal.
         bool isClaim = expected == bytes4(IPoolTypes.ClaimAdded.selector);
-        Day memory day = _today(act.asset);
+        Buckets memory buckets = _buckets(act.asset);
         address tokenOut = act.transaction.kind == Statements.SWAP ? address(bytes20(_head(act.transaction.ext, 20))) : address(0);
-        Day memory dayOut = _today(tokenOut == address(0) ? act.asset : tokenOut);
+        Buckets memory bucketsOut = _buckets(tokenOut == address(0) ? act.asset : tokenOut);
         Outcome memory outcome = _execute(_one(act.transaction), _noUpdate(), depositor).members[0];
         ++done[isClaim ? bytes32("claims made") : bytes32(expected)];
         if (expected != 0 && !isClaim) {
@@ -231,27 +234,27 @@ abstract contract RecoveryPlans is RecoveryModel {
             act.isExecuted = true;
             act.firstLeaf = leaves_.length;
             act.firstNote = notes.length;
-            if (!isPaid && act.amount != 0) _settleMoney(act, day, isClaim);
+            if (!isPaid && act.amount != 0) _settleMoney(act, buckets, isClaim);
             if (isPaid) excess[act.asset] += int256(act.amount);
             _settleNotes(act);
-            if (tokenOut != address(0)) _settleSwap(tokenOut, dayOut, outcome);
+            if (tokenOut != address(0)) _settleSwap(tokenOut, bucketsOut, outcome);
         }
         if (act.isExecuted || act.isAttested) acts.push(act);
         _addEnd();
     }
 
-    function _settleMoney(Act memory act, Day memory day, bool isClaim) private {
+    function _settleMoney(Act memory act, Buckets memory buckets, bool isClaim) private {
         if (act.transaction.kind == Statements.DEPOSIT) {
-            day.net -= int256(act.amount);
+            buckets.takeIn(act.amount);
         } else if (isClaim) {
             line[act.asset].push(Waiting(RECIPIENT, act.amount));
             owed[act.asset] += act.amount;
         } else if (act.isAttested) {
-            day.net += int256(act.amount);
+            buckets.letOut(act.amount);
         } else {
-            day.proved += act.amount;
+            buckets.letOutByProof(act.amount, isUnsound);
         }
-        days_[act.asset] = day;
+        buckets_[act.asset] = buckets;
     }
 
     /// @dev The leaves, the notes, and by how much they are more than what was there.
@@ -271,10 +274,10 @@ abstract contract RecoveryPlans is RecoveryModel {
         excess[act.asset] += made;
     }
 
-    function _settleSwap(address tokenOut, Day memory day, Outcome memory outcome) private {
+    function _settleSwap(address tokenOut, Buckets memory buckets, Outcome memory outcome) private {
         vm.assertEq(outcome.note.value, PAYOUT, "what the venue paid");
-        day.net -= int256(PAYOUT);
-        days_[tokenOut] = day;
+        buckets.takeIn(PAYOUT);
+        buckets_[tokenOut] = buckets;
         _addNote(tokenOut, PAYOUT, leaves_.length);
         _addLeaf(outcome.note.commitment);
     }

@@ -133,7 +133,7 @@ contract TokensTest is World {
             good = _goodDeposit(salt);
             return (abi.encodeCall(IPool.execute, (_one(good), _noUpdate())), IPoolTypes.Reentered.selector);
         }
-        if (entry == 2) return (abi.encodeCall(IGovernance.delistAsset, (address(usdc))), IPoolTypes.NotOwner.selector);
+        if (entry == 2) return (abi.encodeCall(IGovernance.delistAsset, (address(usdc))), IPoolTypes.Reentered.selector);
         return (abi.encodeCall(IPool.execute, (new IPoolTypes.Transaction[](0), _noUpdate())), IPoolTypes.Reentered.selector);
     }
 
@@ -230,7 +230,7 @@ contract TokensTest is World {
         Draft memory draft = _withdrawal(kind, amount, address(usdc), amount, recipient);
         Outcome memory outcome = _executeOne(_seal(draft));
         if (amount > ROOM) {
-            _assertRejected(outcome, abi.encodeWithSelector(IPoolTypes.CapReached.selector, address(usdc), ROOM));
+            _assertRejected(outcome, abi.encodeWithSelector(IPoolTypes.CapReached.selector, address(usdc), ROOM, 0));
             return vm.assertFalse(pool.isSpent(draft.nullifiers[0]), "the notes are unspent");
         }
         if (amount > held) {

@@ -81,7 +81,7 @@ abstract contract World is Cheats {
     uint96 internal signerBond;
     uint104 internal minimumCap = type(uint104).max;
     /// What attestations of one kind let out of the largest cap.
-    uint256 internal constant ROOM = 3 << 102;
+    uint256 internal constant ROOM = 3 << 100;
     ITreeHasher internal tree;
     AttestationsStandIn internal documents;
     VerifierStandIn[5] internal verifiers;

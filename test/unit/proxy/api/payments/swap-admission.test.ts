@@ -91,12 +91,11 @@ function admission({ pool, tokens, data, reserved = false, isFresh = false }: Wo
       isSpent: async () => false,
       isAsset: async () => true,
       executor: async () => EXECUTOR,
-      threshold: async () => 1,
       ...pool,
     },
     brakes: {
       brakes: async () => ({ attestedFrom: 0, isUnsound: false, advanceableFrom: 0 }),
-      attestedRoom: async () => 10n ** 30n,
+      room: async () => ({ attested: 10n ** 30n, proved: 0n }),
       ...pool,
     },
     tokens: {
@@ -373,21 +372,19 @@ describe("payments/admission: private swaps", () => {
     await refused("FEATURE_DISABLED", () => post(swap()), { pool: { brakes } });
   });
 
-  it("ROUTE_UNAVAILABLE: more than may leave today at the pool's threshold", async () => {
-    const asked: number[] = [];
-    const roomFor = (room: bigint): World => ({
+  it("ROUTE_UNAVAILABLE: more than may leave now", async () => {
+    const asked: Address[] = [];
+    const roomFor = (attested: bigint): World => ({
       pool: {
-        threshold: async () => 2,
-        attestedRoom: async (asset, threshold) => {
-          assert.equal(asset, USDC);
-          asked.push(threshold);
-          return room;
+        room: async (asset) => {
+          asked.push(asset);
+          return { attested, proved: 0n };
         },
       },
     });
     await refused("ROUTE_UNAVAILABLE", () => post(swap()), roomFor(99_849_999n));
     await check(post(swap()), roomFor(99_850_000n));
-    assert.deepEqual(asked, [2, 2]);
+    assert.deepEqual(asked, [USDC, USDC]);
   });
 
   it("CHAIN_UNAVAILABLE when the pool cannot be asked, never a refusal", async () => {
@@ -398,7 +395,7 @@ describe("payments/admission: private swaps", () => {
       { isSpent: away },
       { isKnownRoot: away },
       { brakes: away },
-      { attestedRoom: away },
+      { room: away },
     ]) {
       await refused("CHAIN_UNAVAILABLE", () => post(swap()), { pool });
     }

@@ -31,7 +31,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
   }
   const statusOf = async ({ id }: TicketRecord): Promise<TicketStatus> => (await on.store.get(id))!.status;
   const shownOf = async ({ id }: TicketRecord) => on.tickets.view((await on.store.get(id))!);
-  const room = (): Promise<bigint> => on.pool.attestedRoom(on.usdcAddress, 1);
+  const room = async (): Promise<bigint> => (await on.pool.room(on.usdcAddress)).attested;
 
   async function passDays(days: number): Promise<void> {
     await on.rpc("evm_increaseTime", [days * DAY_SECS]);
@@ -123,7 +123,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     assert.equal(await on.executions(made), 1);
   });
 
-  it("a withdrawal above what is left of the day waits without gas, lets its neighbour pass, and goes the next day", async () => {
+  it("a withdrawal above what there is room for waits without gas, lets its neighbour pass, is told when, and goes", async () => {
     await passDays(1);
     await on.isDone(await on.accept(withdrawal(await room())));
     assert.equal(await room(), 0n);
@@ -133,7 +133,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     await until("the reason", async () => "error" in (await statusOf(ticket)));
     const status = await statusOf(ticket);
     assert.ok(status.state === "queued" && status.error?.code === "TRANSFER_REFUSED");
-    assert.match(status.error.detail, /no more of this asset out today/);
+    assert.match(status.error.detail, /room for it from 20\d\d-\S+Z on at the earliest/);
     await on.isDone(await on.accept(pay()));
     assert.equal(await on.chain.nonce(on.sender), nonce + 1);
     await passDays(1);
@@ -142,12 +142,12 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     assert.equal(await on.executions(made), 1);
   });
 
-  it("one whose room somebody else took in its block is refused alone, and goes the next day", async () => {
+  it("one whose room somebody else took in its block is refused alone, and goes when there is room again", async () => {
     await passDays(1);
     const all = await room();
     const taken = withdrawal(all);
     const attestations = await on.attestor.attest(taken.statement, NO_PROOF);
-    // Less is held tomorrow, so less may leave.
+    // Less is held afterwards, so less may leave.
     const made = withdrawal(all / 2n);
     const ticket = await sentOf(made);
     const rival = poolContract(on).execute(taken, attestations, AHEAD);
@@ -158,7 +158,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     const status = await refusedInItsBlock(ticket);
     await rival;
     assert.ok("error" in status && status.error.code === "TRANSFER_REFUSED");
-    assert.match(status.error.detail, /no more of this asset out today/);
+    assert.match(status.error.detail, /room for it from 20\d\d-\S+Z on at the earliest/);
     assert.deepEqual([await on.executions(taken), await on.executions(made)], [1, 0]);
     await passDays(1);
     await on.mine(8);

@@ -59,7 +59,7 @@ describe("pool-watch: on a real pool", function () {
 
   it("tells what the pool tells: room, the pause, claims that wait and one that is set aside, and the end", async () => {
     const assets = [world.usdcAddress, token];
-    const [attested, , proved] = (await world.pool.getFunction("room")(token)) as bigint[];
+    const [attested, proved] = (await world.pool.getFunction("room")(token)) as bigint[];
     const first = (await look(pool, assets))!;
     assert.equal(first.isUnsound, false);
     assert.ok(first.attestedFrom <= (await now(world)));
@@ -105,9 +105,7 @@ describe("pool-watch: what it asks", () => {
     const asked: number[] = [];
     const pool: Asked = {
       brakes: async () => ({ attestedFrom: 0, isUnsound: false, advanceableFrom: 0 }),
-      threshold: async () => 1,
-      attestedRoom: async () => 1n,
-      provedRoom: async () => 1n,
+      room: async () => ({ attested: 1n, proved: 1n }),
       claimLine: async () => line,
       claimLeft: async (_, id) => {
         asked.push(id);
