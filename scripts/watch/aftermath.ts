@@ -40,6 +40,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   ClaimSetAside: claimSetAside,
   BondPosted: bond("posted by"),
   BondPaid: bond("paid to"),
+  BondOwed: bond("owed to"),
 };
 
 /** Their names. */
