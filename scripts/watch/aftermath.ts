@@ -41,6 +41,8 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   BondPosted: bond("posted by"),
   BondPaid: bond("paid to"),
   BondOwed: bond("owed to"),
+  BondsTaken: (its, { holder, to, amount }) =>
+    its.report("BOND", `${String(amount)} wei owed to ${asAddress(holder)!}, taken to ${asAddress(to)!}`),
 };
 
 /** Their names. */
@@ -108,7 +110,7 @@ function unsound(its: Case, { kind }: Args): void {
 }
 
 /** Where a pool asks for none, its signers come with nothing. */
-function bond(how: "posted by" | "paid to"): Judge {
+function bond(how: "posted by" | "paid to" | "owed to"): Judge {
   return (its, { signer, poster, to, amount }) => {
     if (amount === 0n) return;
     its.report(

@@ -37,7 +37,7 @@ export const CODES = {
   VOIDED: "the leaves of a refuted statement are empty in the tree, and its nullifiers unspent",
   REVOKED: "roots that rested on what was refuted are no roots any more",
   IMAGE_REVOKED: "all signers of an image are out, and no other comes in",
-  BOND: "a signer's bond was posted or paid",
+  BOND: "a signer's bond was posted, paid, owed or taken",
   REORGANISED: "blocks were replaced; what was in them is judged again",
 } as const;
 
