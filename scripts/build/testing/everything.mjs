@@ -8,7 +8,7 @@ import { run } from "./processes.mjs";
 import { bin, ROOT } from "./suites.mjs";
 import { byCost } from "./times.mjs";
 
-/** Their scenarios let real time pass, so no other file runs beside them. */
+/** Their scenarios let real time pass, so nothing runs beside them, neither a file nor a check. */
 const ALONE = new Set(["seeded"]);
 /** What their lines count of is the source, so they are not played from bundles. */
 const MEASURED = "enclave";
@@ -68,13 +68,11 @@ export async function playAll(chosen, groups, { checks, passedOn, scratch, cover
         jobOf,
       );
     const named = chosen.filter((name) => name in checks);
-    const suites = async () => {
-      await sideBySide(filesIn(true));
-      await sideBySide(filesIn(false));
-    };
+    await sideBySide(filesIn(true), 1);
     // Beside files one check at a time, at the same priority: beside another program that computes without end, one of a
     // lower priority would get nothing.
-    await Promise.all([sideBySide(named.map(checkJob), ready.length > 0 ? 1 : undefined), suites()]);
+    const checksDone = sideBySide(named.map(checkJob), ready.length > 0 ? 1 : undefined);
+    await Promise.all([checksDone, sideBySide(filesIn(false))]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
