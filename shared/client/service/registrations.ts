@@ -3,6 +3,7 @@
  * in. Asked of chain nodes of the user's own; the service has no part in it. The pool has verified the platform's document
  * when it registered the signer, so neither the service nor the pool's owner can put a key of its own in its place.
  */
+import { askedAgain } from "../chain/asking-again.ts";
 import type { Address, Bytes32 } from "../../protocol/brands.ts";
 import { asBytes32 } from "../../protocol/host/text.ts";
 import { mustFromHex, toHex } from "../../protocol/bytes.ts";
@@ -51,7 +52,16 @@ export interface PoolQuestion {
  * Throws ENCLAVE_UNVERIFIED unless the pool believes each of these signers, of the image that its document measures, and
  * they are as many, and of as many verifiers, as the pool asks for. CHAIN_DOUBTED and NODE_UNREACHABLE as elsewhere.
  */
-export async function requireRegistered(
+export function requireRegistered(
+  enclaves: readonly ProvedEnclave[],
+  question: Omit<PoolQuestion, "fromBlock">,
+): Promise<void> {
+  return askedAgain(() => lookForThem(enclaves, question), PAUSE_MS, question.signal);
+}
+
+const PAUSE_MS = 500;
+
+async function lookForThem(
   enclaves: readonly ProvedEnclave[],
   { nodes, home: { pool }, signal }: Omit<PoolQuestion, "fromBlock">,
 ): Promise<void> {
@@ -85,12 +95,18 @@ export async function requireRegistered(
   if (verifiers.size < Math.min(threshold, 2)) throw unverified("one verifier, where the pool asks for two");
 }
 
-/** In the order of `signers`. Throws ENCLAVE_UNVERIFIED for one that the pool has not registered. */
-export async function readRegistrations(
+/** In the order of `signers`, which the pool believes: see `requireRegistered`. Throws as that does. */
+export function readRegistrations(
   signers: readonly Address[],
   question: PoolQuestion,
 ): Promise<Registration[]> {
-  const { nodes, home, fromBlock, signal } = question;
+  return askedAgain(() => lookForLogs(signers, question), PAUSE_MS, question.signal);
+}
+
+async function lookForLogs(
+  signers: readonly Address[],
+  { nodes, home, fromBlock, signal }: PoolQuestion,
+): Promise<Registration[]> {
   const { number: to } = await nodes.newest(0, signal);
   const find = async (event: string, subjects: readonly string[]): Promise<readonly PoolLog[]> => {
     const topics = [keccakHex(utf8(event)), [...new Set(subjects)]];
@@ -119,7 +135,7 @@ export async function readRegistrations(
     signers.map(async (signer) => {
       // A signer that is removed never comes back, so there is one at most.
       const entry = registered.find(({ topics }) => topics[1] === asWord(signer));
-      if (entry === undefined) throw unverified("the pool has no registration of this signer");
+      if (entry === undefined) throw doubted("no registration of a signer that the pool believes");
       const image = asBytes32(entry.topics[2])!;
       const isAbout = ({ topics }: PoolLog): boolean => topics[1] === image;
       const entrance = admitted.find(isAbout);
