@@ -73,7 +73,7 @@ export interface OpenLane {
 }
 
 /** Whatever is waited for in a scenario has a shorter limit of its own; this one is for what has none. */
-const SCENARIO_MS = 8 * 60_000;
+const SCENARIO_MS = 4 * 60_000;
 
 export function serveLane(openLane: (order: OpenOrder) => Promise<OpenLane>): void {
   let opened: Promise<OpenLane> | undefined;
