@@ -193,8 +193,8 @@ class Round {
     const { chain, token, vault, minimum, touch, back, kind, place } = held;
     const [act, name, args] = back;
     const clock = await chain.read(FORWARDERS, this.#factory, "since", [vault, token]);
-    const [startedAt, hadMinimum] = clock === undefined ? [0n, false] : (clock as readonly [bigint, boolean]);
-    const isRunning = startedAt > 0n && (hadMinimum || amount < minimum);
+    const [startedAt, then] = clock === undefined ? [0n, 0n] : (clock as readonly [bigint, bigint]);
+    const isRunning = startedAt > 0n && (then >= minimum || amount < minimum);
     const allowedFrom = Number(startedAt) + TIMEOUT_SECS;
     const { timestamp } = await chain.head();
     // Less than the minimum the refund address itself may take at once.

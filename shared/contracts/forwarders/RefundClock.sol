@@ -10,16 +10,17 @@ import {Vaults} from "./Vaults.sol";
 abstract contract RefundClock is Vaults {
     uint256 private constant TIMEOUT = 1 days;
 
+    /// One slot. What was there, and not whether it was the minimum: lanes of one token share the clock, each with its own.
     struct Record {
         uint64 startedAt;
-        bool hasMinimum;
+        uint128 amount;
     }
 
     mapping(address vault => mapping(address token => Record)) private records;
 
-    function since(address vault, address token) external view returns (uint64 startedAt, bool hasMinimum) {
+    function since(address vault, address token) external view returns (uint64 startedAt, uint128 amount) {
         Record memory record = records[vault][token];
-        return (record.startedAt, record.hasMinimum);
+        return (record.startedAt, record.amount);
     }
 
     /// @dev Repeated, it changes nothing and says nothing.
@@ -28,8 +29,9 @@ abstract contract RefundClock is Vaults {
         if (held == 0) revert NothingHeld();
         Record memory record = records[vault][token];
         bool hasMinimum = held >= minimum;
-        if (record.hasMinimum || (record.startedAt != 0 && !hasMinimum)) return;
-        records[vault][token] = Record(uint64(block.timestamp), hasMinimum);
+        if (record.startedAt != 0 && (record.amount >= minimum || !hasMinimum)) return;
+        records[vault][token] =
+            Record(uint64(block.timestamp), held > type(uint128).max ? type(uint128).max : uint128(held));
         emit Touched(vault, token, held, hasMinimum);
     }
 
@@ -41,7 +43,7 @@ abstract contract RefundClock is Vaults {
     /// @dev Reverts unless the clock lets `held` go back now.
     function _requireTimeout(address vault, address token, uint256 held, uint256 minimum) internal view {
         Record memory record = records[vault][token];
-        if (record.startedAt == 0 || (held >= minimum && !record.hasMinimum)) revert TooEarly(0);
+        if (record.startedAt == 0 || (held >= minimum && record.amount < minimum)) revert TooEarly(0);
         uint256 allowedFrom = record.startedAt + TIMEOUT;
         if (block.timestamp < allowedFrom) revert TooEarly(uint64(allowedFrom));
     }

@@ -133,9 +133,8 @@ interface IForwarders is ICreditSource {
     function inAddress(InTerms calldata terms) external view returns (address);
     function sourceAddress(SourceTerms calldata terms) external view returns (address);
     function outAddress(OutTerms calldata terms) external view returns (address);
-    /// @notice The refund clock of a vault's token: when it started, and whether the minimum was there then. Zero: it
-    /// does not run.
-    function since(address vault, address token) external view returns (uint64 startedAt, bool hasMinimum);
+    /// @notice The refund clock of a vault's token: when it started, and what was there then. Zero: it does not run.
+    function since(address vault, address token) external view returns (uint64 startedAt, uint128 amount);
 
     // ------------------------------------------------------------------ in, on the pool's chain
 

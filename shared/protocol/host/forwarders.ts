@@ -77,8 +77,8 @@ export interface Factory {
  * address, and a test says so.
  */
 export const FORWARDERS: Factory = {
-  address: "0xd85536e1589bae832d72b8ba38c2a74ce753f1d4" as Address,
-  vaultCodeHash: "0xe9311c8550d50061a1c4717f750e7db950e627e0b21fdb21ee93fa9bf1a62f95" as Bytes32,
+  address: "0x5f578cc52c130fd80670eb70d850745d71a3f358" as Address,
+  vaultCodeHash: "0xddb5a29b8acec845e724dcfbee9a53cdd7a9190a7cef2b10130420316eb2fb76" as Bytes32,
 };
 
 /** The refund clock. */

@@ -125,7 +125,7 @@ describe("forwarders: departures", function () {
       const [source, vault] = await second.paid(AMOUNT, freshAddress());
       await place.call("touchSource", source, 0n);
       await place.call("forward", source, 0n, 0n, FINALITY.safe);
-      assert.deepEqual(await place.since(vault), [0n, false]);
+      assert.deepEqual(await place.since(vault), [0n, 0n]);
       await place.mint(vault, AMOUNT);
       assert.equal((await place.fault("refundSource", source, 0n)).error, "TooEarly");
       await place.call("touchSource", source, 0n);
@@ -145,6 +145,22 @@ describe("forwarders: departures", function () {
       assert.equal((await place.fault("refundSource", source, 1n)).error, "TooEarly");
       assert.equal((await place.fault("refundOtherSource", source, token.target)).error, "OwnAsset");
       await place.call("refundSource", source, 0n);
+    });
+
+    it("of two lanes of one token, each with its own minimum: what is dust on one counts for dust there", async () => {
+      const place = second.place;
+      const lanes = [second.lane({ minimum: 10n }), second.lane()];
+      const [source, vault] = await second.paid(10n, freshAddress(), lanes);
+      await place.call("touchSource", source, 0n);
+      await place.pass(DAY);
+      await place.mint(vault, MINIMUM);
+      assert.equal((await place.fault("refundSource", source, 1n)).error, "TooEarly");
+      await place.call("touchSource", source, 1n);
+      assert.equal((await place.since(vault))[1], MINIMUM + 10n);
+      assert.equal((await place.fault("refundSource", source, 0n)).error, "TooEarly");
+      await place.pass(DAY);
+      await place.call("refundSource", source, 1n);
+      assert.equal(await place.balance(source.refund), MINIMUM + 10n);
     });
 
     it("other tokens and coins go back at once; on a chain without a lane, everything", async () => {

@@ -35,7 +35,7 @@ describe("forwarders: returns", function () {
       [npk, amount, toHex(ephemeralKey), toHex(ciphertext)],
     );
     assert.deepEqual([...named(events, "Returned")[0]!.args].slice(2), [credited!.args["leafIndex"], amount]);
-    assert.deepEqual(await stage.home.since(outAddress(terms)), [0n, false]);
+    assert.deepEqual(await stage.home.since(outAddress(terms)), [0n, 0n]);
   };
 
   it("a day after a touch, whole, by anyone; not before", async () => {

@@ -160,9 +160,9 @@ export class Place {
     throw new Error(`${name} did not revert`);
   }
 
-  async since(vault: Address, token = this.token): Promise<readonly [bigint, boolean]> {
-    const [at, hasMinimum] = (await this.forwarders.getFunction("since")(vault, token)) as [bigint, boolean];
-    return [at, hasMinimum];
+  async since(vault: Address, token = this.token): Promise<readonly [at: bigint, amount: bigint]> {
+    const [at, amount] = (await this.forwarders.getFunction("since")(vault, token)) as [bigint, bigint];
+    return [at, amount];
   }
 
   async pass(seconds: number): Promise<void> {
