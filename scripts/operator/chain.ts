@@ -9,7 +9,7 @@ import { need, type POOL_OPTIONS, type Result } from "./command-line.ts";
 type PoolValues = { readonly [Option in keyof typeof POOL_OPTIONS]?: string | undefined };
 
 export interface PoolAt {
-  readonly provider: Provider;
+  readonly provider: SendingProvider;
   readonly pool: Address;
   readonly fromBlock: number;
 }

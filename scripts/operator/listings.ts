@@ -39,6 +39,8 @@ everybody sees it for the pool's delay; then anybody may admit it, for seven day
   withdraw ADDRESS   takes back what is proposed                                               OWNER_KEY
   remove ADDRESS     takes out what is admitted, at once: no deposits of that asset and no swaps
                      into it any more, withdrawals go on; without an executor, no swaps        OWNER_KEY
+  judge ADDRESS      tries a token before anybody's money depends on it, in a node's simulation: nothing is sent. Ends
+                     with 1 where it is unfit. --holder ADDRESS: an account that has some of it; default the pool
   list               all that the pool ever knew; from when each may be admitted, and when that expires
   list --pending     only what is proposed
 
@@ -54,6 +56,7 @@ const OPTIONS = {
   print: { type: "boolean" },
   pending: { type: "boolean" },
   "minimum-cap": { type: "string" },
+  holder: { type: "string" },
   ...POOL_OPTIONS,
 } as const;
 
@@ -80,6 +83,8 @@ async function run(
 ): Promise<Result> {
   if (rest.length > 0 || (verb === "list" && text !== undefined)) throw new UsageError("too many words");
   if (verb === "list") return withPool(values, (at) => list(listing, at, values.pending === true));
+  if (verb === "judge" && listing === "asset")
+    return withPool(values, (at) => judge(at, text, values.holder));
   if (verb !== "propose" && verb !== "admit" && verb !== "withdraw" && verb !== "remove")
     throw new UsageError("unknown command; see --help");
   const subject = addressOf(need(text, "ADDRESS"), "ADDRESS");
@@ -93,6 +98,36 @@ async function run(
     if (typeof name !== "string") return name;
     return change({ at, listing, verb, subject, terms, name, owner, isPrinted: values.print === true });
   });
+}
+
+async function judge(
+  { provider, pool, fromBlock }: PoolAt,
+  text: string | undefined,
+  by: string | undefined,
+): Promise<Result> {
+  const token = addressOf(need(text, "ADDRESS"), "ADDRESS");
+  const holder = by === undefined ? pool : addressOf(by, "--holder");
+  await ownerOf(provider, pool);
+  const listed = await readAdmissions(provider, pool, "asset", fromBlock);
+  const others = listed
+    .filter(({ standing }) => standing === "admitted")
+    .map(({ subject }) => addressOf(subject, "ADDRESS"));
+  const { judgeToken } = await import("./token-judge.ts").catch((error: unknown) => {
+    // As in the proxy's container.
+    if ((error as { code?: string }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error("judge needs the Solidity compiler: run it in a checkout of the project", {
+      cause: error,
+    });
+  });
+  const remarks = await judgeToken({ provider, token, holder, others });
+  const isUnfit = remarks.some(({ weight }) => weight === "unfit");
+  if (isUnfit) process.exitCode = 1;
+  const verdict = isUnfit ? "unfit" : remarks.length > 0 ? "doubtful" : "fit";
+  const lines = remarks.map(({ weight, code, text: what }) => [weight, code, what].join("\t"));
+  return {
+    data: { asset: getAddress(token), verdict, remarks },
+    text: [`${getAddress(token)} is ${verdict}`, ...lines].join("\n"),
+  };
 }
 
 /** Of a uint104. */

@@ -61,7 +61,7 @@ ${INDEX_HELP}
 ${BACKUP_HELP}
   image propose | admit | revoke | list                   which code may vouch in the pool; see image --help
   signer genesis | register | remove | expel | list       the enclaves' signers; see signer --help
-  assets propose | admit | withdraw | remove | list       the tokens that the pool takes; see assets --help
+  assets judge | propose | admit | withdraw | remove | list  the tokens that the pool takes; see assets --help
   executor propose | admit | withdraw | remove | list     the venue of its swaps; see executor --help
 
 ${FEES_HELP}

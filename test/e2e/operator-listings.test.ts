@@ -105,6 +105,22 @@ for (const noun of ["assets", "executor"] as const) {
       assert.equal((await operator({}, "list", "--pending")).text, "none\n");
     });
 
+    if (noun === "assets")
+      it("judges a token by what a holder of it could do, and changes nothing", async () => {
+        const holder = await provider.getSigner(0);
+        const token = new Contract(subject, ["function mint(address to, uint256 value)"], holder);
+        await ((await token.getFunction("mint")(holder.address, 5n)) as { wait(): Promise<unknown> }).wait();
+        const before = await provider.getBlockNumber();
+        const judged = await operator({}, "judge", subject, "--holder", holder.address, "--json");
+        assert.deepEqual([judged.code, judged.data["verdict"]], [0, "fit"]);
+        const nothing = await operator({}, "judge", subject);
+        assert.equal(nothing.code, 1);
+        assert.match(nothing.error, /has nothing of it to try/);
+        const noToken = await operator({}, "judge", poolAddress, "--holder", holder.address);
+        assert.deepEqual([noToken.code, /is unfit\nunfit\tNO_TOKEN/.test(noToken.text)], [1, true]);
+        assert.equal(await provider.getBlockNumber(), before);
+      });
+
     it("refuses before it sends: what is no contract, another's key, no key, a mistyped address, wrong words", async () => {
       const before = await sent();
       const nobody = attester(9).address;

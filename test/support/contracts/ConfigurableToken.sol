@@ -14,11 +14,15 @@ contract ConfigurableToken {
         BurnsGas,
         Reenters,
         HidesBalance,
-        BurnsInBalance
+        BurnsInBalance,
+        CallsPayee,
+        RefusesNothing
     }
 
     Behaviour public behaviour;
     mapping(address account => uint256) private balances;
+    uint256 public totalSupply;
+    uint8 public decimals = 6;
 
     /// What to call while tokens move, and what came of it.
     address private target;
@@ -37,7 +41,12 @@ contract ConfigurableToken {
         wasRefused = false;
     }
 
+    function setDecimals(uint8 decimals_) external {
+        decimals = decimals_;
+    }
+
     function mint(address to, uint256 value) external {
+        totalSupply += value;
         balances[to] += value;
     }
 
@@ -50,6 +59,12 @@ contract ConfigurableToken {
         // Answers rightly with the last of its gas.
         if (behaviour == Behaviour.BurnsInBalance) while (gasleft() > 3_000) {}
         return balances[account];
+    }
+
+    /// @dev For another name of the same balances.
+    function moveFor(address from, address to, uint256 value) external {
+        balances[from] -= value;
+        balances[to] += value;
     }
 
     function transfer(address to, uint256 value) external {
@@ -69,6 +84,11 @@ contract ConfigurableToken {
                 mstore(free, not(0))
                 revert(free, 20000)
             }
+        }
+        if (behaviour == Behaviour.RefusesNothing) require(value != 0);
+        if (behaviour == Behaviour.CallsPayee) {
+            bool isHeard;
+            (isHeard, answer) = to.call("tokensReceived");
         }
         if (behaviour == Behaviour.BurnsGas) {
             while (gasleft() > 100) {}
