@@ -1,5 +1,5 @@
 // Compiles the contracts to .cloister/build/contracts/<Name>.json and writes the ABI that proxy and client
-// import, shared/contracts/abi.ts. Trusts the compiler of the lock file and nothing else: it reads no network.
+// import, shared/contracts/abi.ts, and the same for people into the specification. Trusts the compiler of the lock file and nothing else: it reads no network.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -11,12 +11,12 @@ import { format } from "prettier";
 const HELP = `Usage: tsx scripts/build/contracts.ts [--force] [--check]
 
 Compiles shared/contracts/**/*.sol and the tests' own contracts with the pinned solc to
-.cloister/build/contracts/<Name>.json ({abi, bytecode}) and writes shared/contracts/abi.ts.
+.cloister/build/contracts/<Name>.json ({abi, bytecode}) and writes shared/contracts/abi.ts and the ABI in SPEC.md.
 Does nothing when no input has changed.
 A warning of the compiler is a failure.
 
   --force   compile even when nothing changed
-  --check   fail instead of writing when shared/contracts/abi.ts is not what the compiler says
+  --check   fail instead of writing when they are not what the compiler says
   --help    this text`;
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -29,6 +29,7 @@ const OTHER_SOURCES = [
 const OUTPUT = path.join(ROOT, ".cloister/build/contracts");
 const STAMP = path.join(OUTPUT, "inputs.sha256");
 export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
+export const SPEC_FILE = path.join(ROOT, "shared/protocol/SPEC.md");
 
 /** The ABI file's constants and the interface each is taken from. */
 export const PUBLISHED = [
@@ -169,16 +170,29 @@ export async function abiFileText(abiOf: (contract: string) => readonly JsonFrag
   return format(text, { parser: "typescript", printWidth: 110, trailingComma: "all" });
 }
 
+/** The specification with the same lines, each contract's behind a comment with the name of its interface. */
+export function specText(spec: string, abiOf: (contract: string) => readonly JsonFragment[]): string {
+  return spec.replaceAll(/^(<!-- (\w+) -->\n\n```text\n)[^`]*/gm, (_, head: string, contract: string) => {
+    return `${head}${new Interface(abiOf(contract)).format().join("\n")}\n`;
+  });
+}
+
 async function publishAbi(artifacts: ReadonlyMap<string, Artifact>, check: boolean): Promise<void> {
-  const text = await abiFileText((contract) => {
+  const abiOf = (contract: string): readonly JsonFragment[] => {
     const artifact = artifacts.get(contract);
     if (artifact === undefined) throw new Error(`no contract is called ${contract}`);
     return artifact.abi;
-  });
-  if ((await textOf(ABI_FILE)) === text) return;
-  if (check)
-    throw new Error("shared/contracts/abi.ts is not what the compiler says; run scripts/build/contracts.ts");
-  await writeWhole(ABI_FILE, text);
+  };
+  const spec = await readFile(SPEC_FILE, "utf8");
+  for (const [file, text] of [
+    [ABI_FILE, await abiFileText(abiOf)],
+    [SPEC_FILE, specText(spec, abiOf)],
+  ] as const) {
+    if ((await textOf(file)) === text) continue;
+    const name = path.relative(ROOT, file);
+    if (check) throw new Error(`${name} is not what the compiler says; run scripts/build/contracts.ts`);
+    await writeWhole(file, text);
+  }
 }
 
 /** Of all that goes in and comes out: a file that was edited by hand or deleted is made again. */

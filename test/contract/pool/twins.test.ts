@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { Contract, Interface, type InterfaceAbi } from "ethers";
-import { ABI_FILE, abiFileText, loadArtifact, PUBLISHED } from "../../../scripts/build/contracts.ts";
+import {
+  ABI_FILE,
+  abiFileText,
+  loadArtifact,
+  PUBLISHED,
+  SPEC_FILE,
+  specText,
+  type Artifact,
+} from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/deploy/pool.ts";
 import { drawBytes, drawField } from "../../support/drafts.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
@@ -169,5 +177,23 @@ describe("contracts: twins of shared/protocol", () => {
       "function executeMember",
     ]);
     assert.equal(whole.length, listed.size + 2);
+  });
+
+  it("SPEC.md has every line of it, and the pool's configuration in its order", async () => {
+    const spec = await readFile(SPEC_FILE, "utf8");
+    const abis = new Map<string, Artifact["abi"]>();
+    for (const contract of ["Pool", "IPool", "INitroAttestations", "IForwarders"])
+      abis.set(contract, (await loadArtifact(contract)).abi);
+    assert.equal(
+      specText(spec, (contract) => abis.get(contract)!),
+      spec,
+    );
+    for (const contract of [...abis.keys()].slice(1)) {
+      const [, lines] = new RegExp(`<!-- ${contract} -->\n\n\`\`\`text\n([^\`]*)`).exec(spec)!;
+      assert.deepEqual(lines!.trim().split("\n"), new Interface(abis.get(contract)!).format());
+    }
+    const [configuration] = new Interface(abis.get("Pool")!).deploy.inputs;
+    const order = configuration!.components!.map(({ type, name }) => `${type} ${name}`).join(", ");
+    assert.ok(spec.replaceAll(/\s+/g, " ").includes(`in this order: ${order}.`));
   });
 });
