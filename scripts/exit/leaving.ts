@@ -91,6 +91,9 @@ async function playRound(leaving: Leaving, course: Course): Promise<Round> {
     if (step === "moved") hasMoved = true;
     else if (step !== "nothing") waitingFor.push(step);
   }
+  const back = await returned(leaving);
+  if (back === "moved") hasMoved = true;
+  else waitingFor.push(...back);
   if (outlook.some(({ uncovered }) => uncovered > 0n) && !hasMoved) {
     const step = await advanced(leaving);
     if (step === "moved") hasMoved = true;
@@ -136,7 +139,7 @@ async function claimed(
   const known = claims.get(asset);
   if (known === "none") return "nothing";
   if (known !== undefined && alone.time < (known.until ?? 0)) return known;
-  const { transactionHashes, owed, nextFrom } = await alone.payClaims(to, { asset, signal });
+  const { transactionHashes, owed, suspended, nextFrom } = await alone.payClaims(to, { asset, signal });
   for (const hash of transactionHashes) say(`A claim on ${asset} is paid as far as there is room (${hash})`);
   const waiting = {
     what: `${owed} of ${asset}, which the pool owes and has no room for now`,
@@ -147,8 +150,23 @@ async function claimed(
     claims.delete(asset);
     return "moved";
   }
+  if (suspended > 0n)
+    say(
+      `${suspended} of ${asset} were proved on a root that was revoked since: the pool pays nothing of them`,
+    );
   claims.set(asset, owed === 0n ? "none" : waiting);
   return owed === 0n ? "nothing" : waiting;
+}
+
+/** Deposits that somebody carried with a false proof: their notes are void, and their money is in the pool. */
+async function returned({ alone, say, signal }: Leaving): Promise<"moved" | Waiting[]> {
+  const { transactionHashes, later } = await alone.returnDeposits({ signal });
+  for (const hash of transactionHashes) say(`A deposit whose notes are void went back (${hash})`);
+  if (transactionHashes.length > 0) return "moved";
+  return later.map(({ asset, amount, depositor, from }) => ({
+    what: `${amount} of ${asset}, a deposit whose notes are void: it goes back to ${depositor}`,
+    until: from,
+  }));
 }
 
 function waitsOf({ asset, later, inFlight }: Outlook): Waiting[] {

@@ -37,7 +37,8 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   Unsound: unsound,
   ClaimAdded: claimAdded,
   ClaimPaid: claimPaid,
-  ClaimSetAside: claimSetAside,
+  ClaimRemoved: claimRemoved,
+  DepositReturned: depositReturned,
   BondPosted: bond("posted by"),
   BondPaid: bond("paid to"),
   BondOwed: bond("owed to"),
@@ -122,11 +123,12 @@ function bond(how: "posted by" | "paid to" | "owed to"): Judge {
 
 // ---------------------------------------------------------------- claims
 
-function claimAdded(its: Case, { statementHash, asset, id, recipient, amount }: Args): void {
-  const { claims } = its.ledger;
+function claimAdded(its: Case, { statementHash, asset, id, recipient, amount, rootNumber }: Args): void {
   const of = asAddress(asset)!;
-  if (Number(id) !== claims.line(of).length) its.contradict(`claim ${String(id)} came where another belongs`);
-  its.ledger.claim({ type: "claim", asset: of, id: Number(id), left: String(amount), isSetAside: false });
+  if (Number(id) !== its.ledger.claims.of(of).length)
+    its.contradict(`claim ${String(id)} came where another belongs`);
+  const change = { left: String(amount), rootNumber: Number(rootNumber), isRemoved: false };
+  its.ledger.claim({ type: "claim", asset: of, id: Number(id), ...change });
   const statement = asBytes32(statementHash)!;
   its.report("CLAIM_MADE", `claim ${String(id)}: ${String(amount)} of ${of} to ${String(recipient)}`, {
     statement,
@@ -141,37 +143,58 @@ function claimPaid(
   before: Said | undefined,
 ): void {
   const { ledger, transaction, pool } = its;
-  const [of, paid] = [asAddress(asset)!, amount as bigint];
-  const claim = ledger.claims.line(of)[Number(id)];
-  if (claim === undefined) its.contradict(`claim ${String(id)} of ${of} was paid, and nobody made it`);
-  const name = `claim ${String(id)} of ${of}`;
+  const paid = amount as bigint;
+  const { of, claim, name } = claimNamed(its, asset, id);
   if (claim.left - paid !== left || paid === 0n)
     its.report("CLAIM_WRONG", `${name}: paid ${paid} of ${claim.left}, left ${String(left)}`);
-  if (!claim.isSetAside && Number(id) !== ledger.claims.first(of))
-    its.report("CLAIM_WRONG", `${name}: claim ${ledger.claims.first(of)} stood before it`);
+  if (claim.isRemoved || ledger.roots.numbered(claim.rootNumber) === undefined)
+    its.report("CLAIM_WRONG", `${name}: paid, and its root ${claim.rootNumber} is revoked`);
   const part = { from: before?.log.logIndex ?? -1, until: log.logIndex };
   const moved = movedIn(transaction.logs, pool.home.pool, of, part);
   if (before === undefined && moved !== -paid)
     its.report("CLAIM_WRONG", `${name}: moved ${-moved}, said ${paid}`);
-  ledger.claim({
-    type: "claim",
-    asset: of,
-    id: Number(id),
-    left: String(left),
-    isSetAside: claim.isSetAside,
-  });
+  ledger.claim({ type: "claim", asset: of, id: Number(id), ...claim, left: String(left) });
   ledger.owe(of, -paid);
 }
 
-function claimSetAside(its: Case, { asset, id }: Args): void {
+/** Nobody's money any more: it stays in the pool. */
+function claimRemoved(its: Case, { asset, id, amount }: Args): void {
+  const { of, claim, name } = claimNamed(its, asset, id);
+  if (claim.left !== amount || claim.isRemoved)
+    its.report("CLAIM_WRONG", `${name}: ${String(amount)} were removed of ${claim.left}`);
+  if (its.ledger.roots.numbered(claim.rootNumber) !== undefined)
+    its.report("CLAIM_WRONG", `${name}: removed, and its root ${claim.rootNumber} stands`);
+  const left = String(claim.left);
+  its.ledger.claim({ type: "claim", asset: of, id: Number(id), ...claim, left, isRemoved: true });
+  its.report("CLAIM_REMOVED", `${name}: ${left} of root ${claim.rootNumber}`);
+}
+
+function claimNamed(its: Case, asset: unknown, id: unknown) {
   const of = asAddress(asset)!;
-  const claim = its.ledger.claims.line(of)[Number(id)];
-  if (claim === undefined) its.contradict(`claim ${String(id)} of ${of} was set aside, and nobody made it`);
-  its.ledger.claim({ type: "claim", asset: of, id: Number(id), left: String(claim.left), isSetAside: true });
-  its.report(
-    "CLAIM_SET_ASIDE",
-    `claim ${String(id)}: ${claim.left} of ${of} wait for a recipient that the token takes`,
-  );
+  const name = `claim ${String(id)} of ${of}`;
+  const claim = its.ledger.claims.of(of)[Number(id)];
+  if (claim === undefined) its.contradict(`${name} was never made`);
+  return { of, claim, name };
+}
+
+/** Its money came in once; here it goes, to whom it came from. */
+function depositReturned(
+  its: Case,
+  { statementHash, asset, depositor, amount }: Args,
+  { log }: Said,
+  before: Said | undefined,
+): void {
+  const { ledger, transaction, pool } = its;
+  const [statement, of] = [asBytes32(statementHash)!, asAddress(asset)!];
+  const name = `deposit ${statement}: ${String(amount)} of ${of} to ${asAddress(depositor)!}`;
+  if (!ledger.isPaid(statement)) its.report("DEPOSIT_RETURN_WRONG", `${name}, and it stands`, { statement });
+  const part = { from: before?.log.logIndex ?? -1, until: log.logIndex };
+  const moved = movedIn(transaction.logs, pool.home.pool, of, part);
+  if (before === undefined && moved !== -(amount as bigint))
+    its.report("DEPOSIT_RETURN_WRONG", `${name}: moved ${-moved}`, { statement });
+  ledger.returnDeposit(statement);
+  ledger.owe(of, -(amount as bigint));
+  its.report("DEPOSIT_RETURNED", name, { statement });
 }
 
 // ---------------------------------------------------------------- the owner
@@ -183,8 +206,19 @@ function ownersWord(its: Case, name: string, told: Args): void {
   const { change, role, subject, proposal } = event;
   const what = proposal === undefined ? `${role} ${subject}` : proposalText(proposal);
   const code = role === "image" && change === "removed" ? "IMAGE_REVOKED" : CODE_OF[change];
-  its.report(code, `${what}${sourceOf(told)}`);
+  const { minimumCap } = told;
+  if (typeof minimumCap !== "bigint") {
+    its.report(code, `${what}${sourceOf(told)}`);
+    return;
+  }
+  its.report(code, `${what}, minimum cap ${minimumCap}`);
+  const held = its.ledger.owed.get(asAddress(subject)!) ?? 0n;
+  if (held > 0n && CAP_PART * minimumCap > held)
+    its.report("CAP_RAISED", `${subject}: ${minimumCap} of the ${held} that the pool owes`);
 }
+
+/** A pool lets out so much a day, or the minimum where that is more. */
+const CAP_PART = 10n;
 
 /** What to build, to see whether an image is what its proposal says. */
 function sourceOf({ kind, commit, buildCommand }: Args): string {

@@ -39,6 +39,7 @@ export type Change =
       readonly nodes: readonly string[];
     }
   | { readonly type: "void"; readonly firstLeaf: number; readonly count: number }
+  | { readonly type: "returned"; readonly statement: Bytes32 }
   | { readonly type: "revoke"; readonly first: number; readonly last: number; readonly leafCount: number }
   | { readonly type: "owner"; readonly event: OwnerEvent; readonly kind?: number }
   | { readonly type: "expire"; readonly unixSecs: number }
@@ -49,8 +50,8 @@ export type Change =
       readonly asset: Address;
       readonly id: number;
       readonly left: string;
-      /** Passed by, because the token refused its recipient. */
-      readonly isSetAside: boolean;
+      readonly rootNumber: number;
+      readonly isRemoved: boolean;
     }
   | { readonly type: "evidence"; readonly evidence: Evidence }
   | { readonly type: "convict"; readonly signer: Address; readonly digest: Bytes32 }

@@ -1,38 +1,43 @@
-/** The pool's lines of claims, one an asset: what was promised when there was no room, and how much of it is left. */
+/** Claims, by asset and id: what was promised when there was no room, and how much of it is left. */
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Change } from "./changes.ts";
 
 export interface Claim {
   readonly left: bigint;
-  readonly isSetAside: boolean;
+  /** Of the root that it was proved on. */
+  readonly rootNumber: number;
+  /** Its root was revoked, and somebody took it out. */
+  readonly isRemoved: boolean;
 }
 
 export class Claims {
-  readonly #lines = new Map<Address, Claim[]>();
+  readonly #byAsset = new Map<Address, Claim[]>();
 
   get assets(): readonly Address[] {
-    return [...this.#lines.keys()];
+    return [...this.#byAsset.keys()];
   }
 
-  line(asset: Address): readonly Claim[] {
-    return this.#lines.get(asset) ?? [];
+  of(asset: Address): readonly Claim[] {
+    return this.#byAsset.get(asset) ?? [];
   }
 
-  /** The first that waits in line; the length of the line when none does. */
-  first(asset: Address): number {
-    const line = this.line(asset);
-    const first = line.findIndex(({ left, isSetAside }) => left > 0n && !isSetAside);
-    return first === -1 ? line.length : first;
+  /** Not paid, and not removed. */
+  owed(asset: Address): bigint {
+    return this.of(asset).reduce((sum, { left, isRemoved }) => (isRemoved ? sum : sum + left), 0n);
   }
 
-  /** Not paid, in line or set aside. */
-  waiting(asset: Address): bigint {
-    return this.line(asset).reduce((sum, { left }) => sum + left, 0n);
+  /** Those that anybody may take out. */
+  removable(isRoot: (number: number) => boolean): { readonly asset: Address; readonly id: number }[] {
+    return this.assets.flatMap((asset) =>
+      this.of(asset).flatMap(({ left, rootNumber, isRemoved }, id) =>
+        left > 0n && !isRemoved && !isRoot(rootNumber) ? [{ asset, id }] : [],
+      ),
+    );
   }
 
-  apply({ asset, id, left, isSetAside }: Extract<Change, { type: "claim" }>): void {
-    const line = this.#lines.get(asset) ?? [];
-    this.#lines.set(asset, line);
-    line[id] = { left: BigInt(left), isSetAside };
+  apply({ asset, id, left, rootNumber, isRemoved }: Extract<Change, { type: "claim" }>): void {
+    const claims = this.#byAsset.get(asset) ?? [];
+    this.#byAsset.set(asset, claims);
+    claims[id] = { left: BigInt(left), rootNumber, isRemoved };
   }
 }

@@ -63,6 +63,8 @@ export class Ledger {
   /** Notes that belong to no statement: the time of each, by leaf. */
   readonly #credited = new Map<number, number>();
   readonly #marks = new Set<string>();
+  /** Statements whose leaves became void at some time. */
+  readonly #refuted = new Set<string>();
   /** Deposits whose leaves are void: a proof makes their notes again, and no money moves. */
   readonly #paid = new Set<string>();
   /** By first leaf. */
@@ -124,6 +126,10 @@ export class Ledger {
       if (end > from && end <= to) found.push(end);
     }
     return found;
+  }
+
+  wasRefuted(statement: Bytes32): boolean {
+    return this.#refuted.has(statement);
   }
 
   isPaid(deposit: Bytes32): boolean {
@@ -199,6 +205,10 @@ export class Ledger {
 
   voidLeaves(firstLeaf: number, count: number): void {
     this.#change({ type: "void", firstLeaf, count });
+  }
+  /** A deposit whose leaves are void; it can be proved no more. */
+  returnDeposit(statement: Bytes32): void {
+    this.#change({ type: "returned", statement });
   }
   /** The tree stands at `leafCount` then. */
   revoke(first: number, last: number, leafCount: number): void {
@@ -286,6 +296,9 @@ export class Ledger {
       case "void":
         this.#applyVoid(change.firstLeaf, change.count);
         return;
+      case "returned":
+        this.#paid.delete(change.statement);
+        return;
       case "revoke": {
         const newest = this.roots.revoke(change.first, change.last);
         this.#tree.truncate(change.leafCount);
@@ -334,6 +347,7 @@ export class Ledger {
     for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf++) this.#void.add(leaf);
     this.voidUpTo = Math.max(this.voidUpTo, firstLeaf + count);
     if (executed === undefined) return;
+    this.#refuted.add(executed.statement);
     for (const mark of executed.marks) this.#marks.delete(mark);
     const isDeposit = executed.marks.includes(executed.statement);
     // A deposit's money stays here, for whoever proves the deposit.

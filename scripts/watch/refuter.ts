@@ -2,6 +2,8 @@
  * Shows the pool everything false that the watcher found, once each, and says what came of it. Needs nobody: whoever
  * does it gets the signers' bonds. Another's refutation in between is as good.
  */
+import type { Address } from "../../shared/protocol/brands.ts";
+import { KINDS } from "../../shared/protocol/statements.ts";
 import { poolInterface } from "./calls.ts";
 import type { Account, Outcome } from "./account.ts";
 import { closureText } from "./aftermath.ts";
@@ -11,9 +13,9 @@ import { nextStep, refutationOf } from "./refutation.ts";
 
 /** What one act came to. */
 export interface Report {
-  readonly act: "refutation" | "advance";
+  readonly act: "refutation" | "advance" | "removal";
   readonly outcome: Outcome["type"];
-  /** What was refuted, or how far the tree went. */
+  /** What was refuted, how far the tree went, or whose root was revoked. */
   readonly subject: string;
   readonly txHash?: string;
   readonly gas?: bigint;
@@ -43,6 +45,9 @@ export class Refuter {
    */
   async work(ledger: Ledger): Promise<boolean> {
     for (const evidence of ledger.openEvidence) if (await this.#refute(evidence, ledger)) return true;
+    const isRoot = (number: number): boolean => ledger.roots.numbered(number) !== undefined;
+    for (const { asset, id } of ledger.claims.removable(isRoot))
+      if (await this.#remove(asset, id)) return true;
     const { advanceTo } = this.#options;
     if (advanceTo === undefined) return false;
     const isDue = advanceTo === "end" ? ledger.rootedCount < ledger.leafCount : ledger.isRolledBack;
@@ -54,6 +59,14 @@ export class Refuter {
     const subject = subjectOf(evidence);
     const outcome = await this.#options.account.act(act, refutationOf(evidence, ledger));
     return this.#tell("refutation", act, subject, outcome);
+  }
+
+  /** It would have a part of what others wait for. */
+  async #remove(asset: Address, id: number): Promise<boolean> {
+    const act = `remove ${asset} ${id}`;
+    const data = poolInterface.encodeFunctionData("removeClaim", [asset, id]);
+    const outcome = await this.#options.account.act(act, data);
+    return this.#tell("removal", act, `claim ${id} of ${asset}`, outcome);
   }
 
   async #advance(ledger: Ledger): Promise<boolean> {
@@ -76,7 +89,7 @@ export class Refuter {
       this.#say({ act, outcome: type, subject, txHash: outcome.hash, detail: "waits for a block" });
     else {
       const { hash, gasUsed } = outcome.receipt;
-      const detail = outcomeText(outcome, this.#options.account.address);
+      const detail = outcomeText(act, outcome, this.#options.account.address);
       this.#say({ act, outcome: type, subject, txHash: hash, gas: gasUsed, detail });
     }
     return type === "mined";
@@ -88,9 +101,13 @@ export class Refuter {
 }
 
 function subjectOf(evidence: Evidence): string {
-  return evidence.type === "statement"
-    ? `statement ${evidence.statement}${evidence.firstLeaf === undefined ? ", not executed" : ""}`
-    : `root of ${evidence.update.toIndex} leaves`;
+  if (evidence.type !== "statement") return `root of ${evidence.update.toIndex} leaves`;
+  const { statement, kindId, firstLeaf } = evidence;
+  if (firstLeaf === undefined) return `statement ${statement}, not executed`;
+  // Whether the statement is true, only its maker can show.
+  const isDeposit = kindId === KINDS["deposit-shield"].id;
+  const whose = isDeposit ? ", or its depositor has the money back after the pool's delay" : "";
+  return `statement ${statement}; if it is true and only its proof false, its maker proves it again${whose}`;
 }
 
 function refusalText(reason: string): string {
@@ -106,11 +123,16 @@ const TEXTS: Readonly<Record<string, (told: Told) => string>> = {
   AttestedPathClosed: ({ until }) => `attested path closed ${closureText(Number(until))}`,
   LeavesVoided: ({ count, firstLeafIndex }) => `${count} leaves from ${firstLeafIndex} on are void`,
   RootsRevoked: ({ first, last }) => `roots ${first} to ${last} are revoked`,
+  ClaimRemoved: ({ amount }) => `${amount} are owed no more`,
   RootUpdated: ({ sequence, leafCount }) => `root ${sequence} of ${leafCount} leaves`,
 };
 
 /** From the pool's own words in the receipt. */
-function outcomeText({ receipt }: Extract<Outcome, { type: "mined" }>, own: string): string {
+function outcomeText(
+  act: Report["act"],
+  { receipt }: Extract<Outcome, { type: "mined" }>,
+  own: string,
+): string {
   const parts: string[] = [];
   let bond = 0n;
   for (const log of receipt.logs) {
@@ -124,8 +146,7 @@ function outcomeText({ receipt }: Extract<Outcome, { type: "mined" }>, own: stri
     if (text !== undefined) parts.push(text);
     if (event.name === "BondPaid" && told["to"] === own) bond += BigInt(told["amount"]!);
   }
-  const isRefutation = parts.length === 0 || !parts.at(-1)!.startsWith("root ");
-  if (isRefutation)
+  if (act === "refutation")
     parts.push(bond > 0n ? `${bond} wei of bonds came` : "no bond: there was none, or another had it");
   return parts.join("; ");
 }

@@ -134,6 +134,8 @@ function checkMember(
   if (!tells(executed, statement)) its.contradict("the pool's event is not what was handed to it");
   // A deposit that was taken in time and voided may be proved later.
   if (member.deadline < BigInt(header.timestamp) && !isPaid) report("STATEMENT_INVALID", "DEADLINE_PASSED");
+  if (fault === undefined && ledger.wasRefuted(executed.statement))
+    report("PROVED_AGAIN", amountOf(executed));
   if (fault !== undefined)
     its.report("PROOF_FORGED", `${fault}, ${amountOf(executed)}`, {
       ...{ statement: executed.statement, signers },

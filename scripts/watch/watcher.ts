@@ -250,9 +250,10 @@ export class Watcher {
       ask(node, poolInterface, home.pool, position.number, name, ...args);
     let theirs: readonly unknown[];
     try {
-      const lines = ledger.claims.assets.map((asset) => read("claimLine", asset));
-      theirs = (await Promise.all([read("queue"), read("currentRoot"), read("brakes"), ...lines])).flatMap(
-        (answer, i) => (i === BRAKES ? answer.slice(0, 2) : answer),
+      const totals = ledger.claims.assets.map((asset) => read("claimTotals", asset));
+      theirs = (await Promise.all([read("queue"), read("currentRoot"), read("brakes"), ...totals])).flatMap(
+        // Behind them is what only the time says.
+        (answer, i) => (i >= BRAKES ? answer.slice(0, 2) : answer),
       );
     } catch (error) {
       if (error instanceof ChainUnreachable || isEnd) throw error;
@@ -261,7 +262,7 @@ export class Watcher {
     const { roots, claims, leafCount, head, rootedCount, attestedFrom, isUnsound } = ledger;
     const ours = [
       ...[leafCount, head, roots.newest.announced, rootedCount, roots.sequence, attestedFrom, isUnsound],
-      ...claims.assets.flatMap((asset) => [claims.line(asset).length, claims.first(asset)]),
+      ...claims.assets.flatMap((asset) => [claims.of(asset).length, claims.owed(asset)]),
     ];
     if (String(theirs) !== String(ours)) {
       const detail = `the pool has ${String(theirs[0])} leaves and ${String(theirs[4])} roots, its log ${leafCount} and ${roots.sequence}, or others`;

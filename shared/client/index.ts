@@ -37,6 +37,7 @@ export type {
   Advanced,
   AdvanceEarly,
   ClaimsPaid,
+  DepositsReturned,
   Outlook,
   WithoutService,
 } from "./wallet/without-service.ts";

@@ -14,8 +14,8 @@ import {TokenCalls} from "./libraries/TokenCalls.sol";
 /// hours: else deposits would widen a thief's day. So the cap is a quarter at once, two that drain in a day, and one of credit.
 ///
 /// The second, a quarter of the first, is over what leaves by proofs, and what it has room for is kept free in the first, so
-/// that attested payments cannot starve proofs. What is proved and finds no room becomes a claim; claims are paid in their
-/// order, and while one waits nothing that is proved passes it.
+/// that attested payments cannot starve proofs. What is proved and finds no room becomes a claim (see Claims), and while one
+/// waits nothing that is proved passes it.
 abstract contract Brakes is PoolStorage {
     /// A cap stays for so long, whatever moves.
     uint256 private constant CAP_STAYS = 1 days;
@@ -79,14 +79,7 @@ abstract contract Brakes is PoolStorage {
         }
     }
 
-    /// @dev For what is proved.
-    /// @return isRoom false, and nothing changed, when there is no room for it or claims wait
-    function _countProved(address asset, uint256 amount) internal returns (bool isRoom) {
-        isRoom = amount <= _roomByProof(asset) && claimsPaid[asset] == claims[asset].length;
-        if (isRoom) _fillProved(asset, amount);
-    }
-
-    /// @dev Only where there is room for it.
+    /// @dev For what is proved, where there is room for it.
     function _fillProved(address asset, uint256 amount) internal {
         uint256 size = windows[asset].size;
         (int256 net, uint256 proved) = _levels(asset);
@@ -104,11 +97,6 @@ abstract contract Brakes is PoolStorage {
         uint256 size = _isOld(asset) ? _sizeNow(asset) : windows[asset].size;
         (int256 net, uint256 proved) = _levels(asset);
         return (_attestedRoom(size, net, proved, isByBoth), _provedRoom(size, net, proved));
-    }
-
-    function _roomByProof(address asset) internal view returns (uint256) {
-        (int256 net, uint256 proved) = _levels(asset);
-        return _provedRoom(windows[asset].size, net, proved);
     }
 
     function _attestedRoom(uint256 size, int256 net, uint256 proved, bool isByBoth) private view returns (uint256) {

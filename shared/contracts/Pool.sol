@@ -7,6 +7,7 @@ import {PoolSettings} from "./PoolSettings.sol";
 import {SwapDesk} from "./SwapDesk.sol";
 import {IGovernance} from "./interfaces/IGovernance.sol";
 import {IPool} from "./interfaces/IPool.sol";
+import {IClaims} from "./interfaces/IClaims.sol";
 import {IRecovery} from "./interfaces/IRecovery.sol";
 import {Ext} from "./libraries/Ext.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
@@ -112,19 +113,17 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
             _countIn(statement.token, statement.amount);
             _collect(transaction, statement, sender);
         } else {
-            _letOut(transaction.ext, statement);
+            _letOut(transaction, statement);
         }
     }
 
-    function _letOut(bytes calldata ext, Statement memory statement) private {
+    function _letOut(Transaction calldata transaction, Statement memory statement) private {
+        bytes calldata ext = transaction.ext;
         address token = statement.token;
         bool isSwap = statement.kind == StatementSignals.PRIVATE_SWAP;
         if (statement.isProved) {
-            if (!_countProved(token, statement.amount)) {
-                if (isSwap) revert CapReached(token, 0, 0);
-                _addClaim(statement.hash, token, Ext.party(ext), statement.amount);
-                return;
-            }
+            address recipient = isSwap ? address(0) : Ext.party(ext);
+            if (!_takeProved(statement, recipient, StatementSignals.root(transaction.signals))) return;
         } else {
             _countAttested(token, statement.amount, _needsBothKinds());
         }
@@ -132,10 +131,17 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         else TokenCalls.push(token, Ext.party(ext), statement.amount);
     }
 
-    function _addClaim(bytes32 statementHash, address token, address recipient, uint256 amount) private {
-        uint256 id = claims[token].length;
-        claims[token].push(Claim(recipient, uint128(amount)));
-        emit ClaimAdded(statementHash, token, id, recipient, amount);
+    /// @return isRoom else it is a claim now
+    function _takeProved(Statement memory statement, address recipient, uint256 root) private returns (bool isRoom) {
+        bytes memory data =
+            abi.encodeCall(IClaims.takeProved, (statement.hash, statement.token, recipient, statement.amount, root));
+        (bool isDone, bytes memory answer) = recovery.delegatecall(data);
+        if (!isDone) {
+            assembly ("memory-safe") {
+                revert(add(answer, 32), mload(answer))
+            }
+        }
+        return abi.decode(answer, (bool));
     }
 
     function _collect(Transaction calldata transaction, Statement memory statement, address sender) private {
@@ -227,14 +233,6 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         return _rooms(asset, _needsBothKinds());
     }
 
-    function claimLine(address asset) external view returns (uint256 made, uint256 first) {
-        return (claims[asset].length, claimsPaid[asset]);
-    }
-
-    function claim(address asset, uint256 id) external view returns (address recipient, uint256 amount) {
-        if (id < claims[asset].length) return (claims[asset][id].recipient, claims[asset][id].amount);
-    }
-
     // ------------------------------------------------------------------ what lies in the modules
 
     function proposeImage(bytes32, uint8, string calldata, string calldata) external {
@@ -309,12 +307,28 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         _delegate(recovery);
     }
 
+    function returnDeposit(uint256[] calldata, uint64, bytes calldata) external {
+        _delegate(recovery);
+    }
+
     function reportUnsound(uint8, uint256[] calldata, uint256[8] calldata) external {
         _delegate(recovery);
     }
 
     function payClaim(address, uint256) external {
         _delegate(recovery);
+    }
+
+    function removeClaim(address, uint256) external {
+        _delegate(recovery);
+    }
+
+    function claimTotals(address) external view returns (uint256, uint256, uint256) {
+        _readFrom(recovery);
+    }
+
+    function claim(address, uint256) external view returns (address, uint256, uint256, bool) {
+        _readFrom(recovery);
     }
 
     /// @dev The call as it came, with its sender and its value, in this contract's storage.
@@ -325,6 +339,19 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
             let isDone := delegatecall(gas(), module, start, calldatasize(), 0, 0)
             returndatacopy(start, 0, returndatasize())
             if iszero(isDone) { revert(start, returndatasize()) }
+            return(start, returndatasize())
         }
+    }
+
+    /// @dev The same for who only asks. The module's function is `view`, which the compiler cannot see from here.
+    function _readFrom(address module) private view {
+        function(address) internal forward = _delegate;
+        function(address) internal view reader;
+        assembly ("memory-safe") {
+            reader := forward
+        }
+        reader(module);
+        // It has answered: nothing comes here.
+        revert();
     }
 }

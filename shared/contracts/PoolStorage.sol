@@ -131,7 +131,7 @@ abstract contract PoolStorage is IPoolTypes {
 
     /// By nullifier: 0 while unspent, else the mark of the statement that spent it (see Marks).
     mapping(uint256 nullifier => uint256) internal spentBy;
-    /// By statement hash of a deposit: the same mark, or Marks.VOIDED. A spend can only be made once because of its
+    /// By statement hash of a deposit: the same mark, when it became void, or Marks.RETURNED. A spend can only be made once because of its
     /// nullifiers; a deposit has none.
     mapping(bytes32 statementHash => uint256) internal deposited;
 
@@ -157,16 +157,34 @@ abstract contract PoolStorage is IPoolTypes {
         bool isCredit;
     }
 
+    /// One slot and another. See Claims.
     struct Claim {
         address recipient;
+        /// Of the root that it was proved on.
+        uint40 rootNumber;
+        /// Of `sharing`, when `amount` was what is not paid.
+        uint40 epoch;
+        uint16 scale;
         uint128 amount;
+        uint128 product;
+    }
+
+    /// Of all claims of an asset. Two slots.
+    struct Sharing {
+        /// Not paid.
+        uint128 owed;
+        /// Of that, not allotted.
+        uint128 waiting;
+        /// What is left of a unit that has waited since the epoch began, as a part of 2^127 that was lifted `scale` times.
+        uint128 product;
+        uint40 epoch;
+        uint16 scale;
     }
 
     mapping(address asset => Window) internal windows;
     mapping(address asset => Flow) internal flows;
     mapping(address asset => Claim[]) internal claims;
-    /// The first claim that still waits in line.
-    mapping(address asset => uint256) internal claimsPaid;
+    mapping(address asset => Sharing) internal sharings;
 
     uint40 internal guardianReadyAt;
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {Brakes} from "./Brakes.sol";
+import {Claims} from "./Claims.sol";
 import {Refutations} from "./Refutations.sol";
 import {IRecovery} from "./interfaces/IRecovery.sol";
 import {ITreeHasher} from "./interfaces/ITreeHasher.sol";
-import {TokenCalls} from "./libraries/TokenCalls.sol";
 
 /// @title Module of the pool: what goes on when signers are silent or lied
 /// @notice Runs in the pool's storage, see Pool.
-contract Recovery is Refutations, Brakes {
-    /// What paying a claim may take, as of a withdrawal.
-    uint256 private constant PAYMENT_GAS = 500_000;
-
+contract Recovery is Refutations, Claims {
     // ------------------------------------------------------------------ the tree
 
     /// @inheritdoc IRecovery
@@ -75,37 +71,5 @@ contract Recovery is Refutations, Brakes {
     function _passOver(uint256 root, uint256 leafCount) private {
         position.rootedCount = uint40(leafCount);
         emit RootUpdated(root, uint64(leafCount), roots[root].sequencePlusOne - 1);
-    }
-
-    // ------------------------------------------------------------------ claims
-
-    /// @inheritdoc IRecovery
-    function payClaim(address asset, uint256 id) external locked {
-        uint256 first = claimsPaid[asset];
-        if (id >= claims[asset].length || claims[asset][id].amount == 0) revert ClaimUnknown(id);
-        if (id > first) revert ClaimNotFirst(first);
-        _openWindow(asset);
-        Claim memory claim = claims[asset][id];
-        uint256 room = _roomByProof(asset);
-        uint128 amount = room < claim.amount ? uint128(room) : claim.amount;
-        if (amount == 0) revert CapReached(asset, 0, 0);
-
-        uint128 left = claim.amount - amount;
-        claims[asset][id].amount = left;
-        Flow memory before = flows[asset];
-        _fillProved(asset, amount);
-        if (id == first && left == 0) claimsPaid[asset] = first + 1;
-
-        (bool isDone, bytes memory reason) = TokenCalls.tryPush(asset, claim.recipient, amount, PAYMENT_GAS);
-        if (isDone) {
-            emit ClaimPaid(asset, id, amount, left);
-            return;
-        }
-        // The token refuses this recipient: those behind must not wait for that.
-        if (id != first) revert TransferRefused(reason);
-        claims[asset][id].amount = claim.amount;
-        flows[asset] = before;
-        claimsPaid[asset] = first + 1;
-        emit ClaimSetAside(asset, id, reason);
     }
 }

@@ -9,8 +9,10 @@ import {IRecovery} from "./interfaces/IRecovery.sol";
 import {ITreeHasher} from "./interfaces/ITreeHasher.sol";
 import {IVerifier} from "./interfaces/IVerifier.sol";
 import {CompressedProof} from "./libraries/CompressedProof.sol";
+import {Ext} from "./libraries/Ext.sol";
 import {Marks} from "./libraries/Marks.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
+import {TokenCalls} from "./libraries/TokenCalls.sol";
 
 /// @title Showing that signers vouched for what is false, and what the pool does then
 /// @notice Two questions, kept apart. Who signed it is out, whatever became of it. What it made is undone where it was
@@ -66,6 +68,22 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
     }
 
     /// @inheritdoc IRecovery
+    function returnDeposit(uint256[] calldata signals, uint64 deadline, bytes calldata ext) external locked {
+        bytes32 statementHash = signals.statementHash(StatementSignals.DEPOSIT_SHIELD, deadline, keccak256(ext));
+        // What has a time here was executed, so signals and ext have the length of a deposit's.
+        uint256 voidedAt = Marks.voidedAt(deposited[statementHash]);
+        if (voidedAt == 0) revert DepositStands();
+        uint64 from = uint64(voidedAt) + _settings().changeDelay();
+        if (block.timestamp < from) revert TooEarly(from);
+        deposited[statementHash] = Marks.RETURNED;
+        // No cap counts it: it is the depositor's own, and what it was credited when it came in has drained.
+        (address asset, uint256 amount) = (address(uint160(signals.asset(0))), signals.amount(0));
+        address depositor = Ext.party(ext);
+        TokenCalls.push(asset, depositor, amount);
+        emit DepositReturned(statementHash, asset, depositor, amount);
+    }
+
+    /// @inheritdoc IRecovery
     function reportUnsound(uint8 kind, uint256[] calldata signals, uint256[8] calldata proof) external locked {
         (uint256 inputs,,) = StatementSignals.shapeOf(kind);
         // Out of the empty tree nothing can come: the circuits let an input of value 0 alone be without a leaf.
@@ -100,14 +118,17 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
         for (uint256 i = 0; i < inputs; ++i) {
             delete spentBy[nullifiers.item(i)];
         }
-        // Its money is here. Whoever can prove it gets the notes again.
-        if (inputs == 0) deposited[statementHash] = Marks.VOIDED;
+        // Its money is here. Whoever can prove it gets the notes again; else it goes back, see `returnDeposit`.
+        if (inputs == 0) deposited[statementHash] = block.timestamp;
 
         uint64 first = Marks.firstLeafIndex(mark);
-        for (uint256 i = first; i < first + leaves; ++i) {
-            voidLeaves[i >> 8] |= 1 << (i & 255);
+        uint256 end = first + leaves;
+        unchecked {
+            for (uint256 i = first; i < end; ++i) {
+                voidLeaves[i >> 8] |= 1 << (i & 255);
+            }
         }
-        if (voidUpTo < first + leaves) voidUpTo = first + leaves;
+        if (voidUpTo < end) voidUpTo = end;
         emit LeavesVoided(statementHash, first, uint64(leaves));
 
         if (first < position.rootedCount) _revokeCovering(first, lastGood, firstBad);

@@ -98,7 +98,7 @@ abstract contract StatementRules is CommitmentQueue {
         (uint256 inputs, uint256 outputs, uint256 leaves) = StatementSignals.shapeOf(kind);
         if (outputs == 0) return abi.encodeWithSelector(UnknownKind.selector, kind);
         // A deposit that was taken in time and voided may be proved later.
-        statement.isPaid = inputs == 0 && deposited[statement.hash] == Marks.VOIDED;
+        statement.isPaid = inputs == 0 && Marks.voidedAt(deposited[statement.hash]) != 0;
         if (block.timestamp > deadline && !statement.isPaid) return abi.encodeWithSelector(DeadlinePassed.selector, deadline);
 
         uint256 count = StatementSignals.count(inputs, outputs);

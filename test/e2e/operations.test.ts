@@ -63,7 +63,7 @@ describe("the operator's port of a whole service", function () {
     assert.ok(value("cloister_gas_wallet_balance_ether") > 0);
     assert.ok(value("cloister_room_units", { asset: "0", way: "attested" }) > 0);
     assert.ok(value("cloister_room_units", { asset: "0", way: "proved" }) > 0);
-    assert.equal(value("cloister_claims", { asset: "0", state: "waiting" }), 0);
+    assert.equal(value("cloister_claimed_units", { asset: "0", state: "waiting" }), 0);
     assert.equal(value("cloister_unsound"), 0);
     assert.ok(value("cloister_indexed_block") > 0);
     assert.ok(value("cloister_rpc_requests_total", { method: "eth_getLogs", outcome: "answered" }) > 0);

@@ -10,7 +10,9 @@ describe("a stolen key", () => {
     for (const { what, expected, actual } of checks) assert.equal(actual, expected, what);
     const named = new Map(checks.map(({ what, actual }) => [what, actual]));
     assert.equal(named.get("honest notes less what the pool holds: the loss"), "18.75 USDC");
-    assert.match(named.get("what the watcher found") ?? "", /^(PROOF_FORGED ){4}ROOT_FORGED$/);
+    assert.match(named.get("what the watcher found") ?? "", /^(PROOF_FORGED ){5}ROOT_FORGED$/);
     assert.equal(named.get("public balance of who left"), "5 USDC");
+    assert.equal(named.get("Carol's public balance"), "30 USDC");
+    assert.equal(named.get("claims made, of a root that is revoked, and what is owed to them"), "1 0");
   });
 });

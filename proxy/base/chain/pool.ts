@@ -188,15 +188,10 @@ export class Pool {
     return { attested: attested!, proved: proved! };
   }
 
-  /** Claims ever made, and the first that waits in line. */
-  async claimLine(asset: Address) {
-    const [made, first] = await this.#read("claimLine", [asset]);
-    return { made: Number(made), first: Number(first) };
-  }
-
-  /** What of a claim is not paid. */
-  async claimLeft(asset: Address, id: number) {
-    return (await this.#read("claim", [asset, id]))[1] as bigint;
+  /** What is owed to claims: that there is room for and nobody has asked for, and that waits for room. */
+  async claimed(asset: Address) {
+    const [, owed, waiting] = (await this.#read("claimTotals", [asset])) as readonly bigint[];
+    return { due: owed! - waiting!, waiting: waiting! };
   }
 
   /** The venue for swaps; undefined while there is none. */

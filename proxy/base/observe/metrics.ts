@@ -92,8 +92,8 @@ const ENCLAVE_REQUESTS = [
 const ENCLAVES = Array.from({ length: 16 }, (_, i) => String(i));
 const ASSETS = Array.from({ length: 32 }, (_, i) => String(i));
 const WAYS = ["attested", "proved"] as const;
-/** `aside`: a token refused its recipient. */
-const CLAIM_STATES = ["waiting", "aside"] as const;
+/** `due`: there is room, and nobody has called payClaim, or the token refuses the recipient. */
+const CLAIM_STATES = ["waiting", "due"] as const;
 
 const ANSWER_SECS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const TICKET_SECS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900, 3600];
@@ -199,7 +199,7 @@ export const METRICS = {
     asset: ASSETS,
     way: WAYS,
   }),
-  cloister_claims: gauge("Proved withdrawals that the pool owes, by whether they stand in line", {
+  cloister_claimed_units: gauge("What the pool owes to claims, by whether there is room for it", {
     asset: ASSETS,
     state: CLAIM_STATES,
   }),
@@ -235,9 +235,8 @@ export interface AssetBrakes {
   /** What may still leave today, in the asset's smallest units. */
   readonly attestedRoom: bigint;
   readonly provedRoom: bigint;
-  readonly waitingClaims: number;
-  /** As far as they were looked for. */
-  readonly claimsSetAside: number;
+  readonly claimsDue: bigint;
+  readonly claimsWaiting: bigint;
 }
 
 export interface PoolBrakes {
@@ -412,7 +411,7 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
 }
 
 function showBrakes(figures: Figures, brakes: PoolBrakes | undefined): void {
-  const { cloister_room_units: room, cloister_claims: claims } = figures;
+  const { cloister_room_units: room, cloister_claimed_units: claims } = figures;
   show(figures.cloister_attested_path_closed_until_timestamp_seconds, brakes?.attestedFrom);
   show(figures.cloister_unsound, brakes && Number(brakes.isUnsound));
   for (const figure of [room, claims]) figure.reset();
@@ -422,8 +421,8 @@ function showBrakes(figures: Figures, brakes: PoolBrakes | undefined): void {
     if (its === undefined) break;
     room.set({ asset, way: "attested" }, Number(its.attestedRoom));
     room.set({ asset, way: "proved" }, Number(its.provedRoom));
-    claims.set({ asset, state: "waiting" }, its.waitingClaims);
-    claims.set({ asset, state: "aside" }, its.claimsSetAside);
+    claims.set({ asset, state: "waiting" }, Number(its.claimsWaiting));
+    claims.set({ asset, state: "due" }, Number(its.claimsDue));
   }
 }
 

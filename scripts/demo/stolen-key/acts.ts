@@ -20,15 +20,19 @@ const BOB = usd(400);
 const PAID = usd(50);
 const PAID_ALONE = usd(20);
 const LEFT_ALONE = usd(5);
-/** Two executed, and two that only the cap stopped: the key vouched for all of them. */
-const FORGED = ["PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED"];
+/** Carried with a false proof. */
+const CAROL = usd(30);
+/** Three executed, and two that only the cap stopped: the key vouched for all of them. */
+const FORGED = Array.from({ length: 5 }, () => "PROOF_FORGED");
 const FORGED_NOTE = usd(1_000_000);
+const CLAIMED = usd(500);
 
 interface People<T> {
   readonly alice: T;
   readonly bob: T;
+  readonly carol: T;
 }
-type Wallets = People<Wallet>;
+type Wallets = Omit<People<Wallet>, "carol">;
 
 export const showStolenKey: Journey = (story, parties) =>
   story.chapter("a stolen key", {}, async (chapter) => {
@@ -38,10 +42,11 @@ export const showStolenKey: Journey = (story, parties) =>
   });
 
 async function play(stage: Stage): Promise<void> {
-  const seeds = { alice: newSeed(), bob: newSeed() };
+  const seeds = { alice: newSeed(), bob: newSeed(), carol: newSeed() };
   await honestDays(stage, seeds);
   const thief = await admitTheKey(stage);
   const stolen = await theft(stage, thief);
+  const depositor = await spoil(stage, thief, seeds.carol);
   const { watcher, account } = await refutation(stage, thief);
   await stage.stack.stopServices();
   // The signers, and who would call `advance` in their stead, are gone: all of the tree is followed up.
@@ -51,6 +56,8 @@ async function play(stage: Stage): Promise<void> {
   );
   const wallets = { alice: await stage.walletAlone(seeds.alice), bob: await stage.walletAlone(seeds.bob) };
   await leaving(stage, wallets, () => stage.follow(watcher, refuter));
+  await goingBack(stage, seeds.carol, depositor);
+  await stage.follow(watcher, refuter);
   await reckoning(stage, wallets, stolen, account);
 }
 
@@ -135,6 +142,33 @@ async function forgeNotes(stage: Stage, thief: Thief, recipient: Address): Promi
     "RootYoung",
     (await stage.execute([spend]))[0]?.split("(")[0],
   );
+  await stage.passTime(PROVED_DELAY_SECS);
+  const claim = await thief.prove({ root, inputs: [input], payment: { ...payment, value: CLAIMED } });
+  stage.check(
+    `the same when that root is old enough, of ${money(CLAIMED)}, for which there is no room`,
+    "Executed ClaimAdded",
+    (await stage.execute([claim])).join(" "),
+  );
+}
+
+/** Carol's deposit is true, and the thief vouches for a false proof of it. @returns her account */
+async function spoil(stage: Stage, thief: Thief, seed: Uint8Array): Promise<Account> {
+  const depositor = await stage.account();
+  await stage.token.mint(depositor.address, CAROL);
+  await stage.approve(depositor, CAROL);
+  const member = await thief.spoil(seed, asAddress(depositor.address)!, CAROL);
+  const [said] = await stage.execute([member], undefined, depositor);
+  stage.check("Carol's deposit, carried with a false proof", "Executed", said);
+  return depositor;
+}
+
+async function goingBack(stage: Stage, seed: Uint8Array, depositor: Account): Promise<void> {
+  stage.say("\n  6. Carol's notes are void. Her money is in the pool, which pays it back.");
+  await stage.passTime(CHANGE_DELAY_SECS);
+  const alone = await (await stage.walletAlone(seed)).withoutService(await stage.account());
+  const { transactionHashes } = await alone.returnDeposits();
+  stage.check("deposits that went back", 1, transactionHashes.length);
+  stage.check("Carol's public balance", money(CAROL), money(await stage.token.balanceOf(depositor.address)));
 }
 
 async function refutation(stage: Stage, thief: Thief) {
@@ -159,6 +193,8 @@ async function refutation(stage: Stage, thief: Thief) {
   stage.check("the thief's key signs", false, await stage.ask("isSigner", thief.signer.address));
   const { ledger } = watcher;
   stage.check("false things not refuted", 0, ledger.openEvidence.length);
+  const [claims, owed] = await stage.ask<[bigint, bigint]>("claimTotals", stage.usdc);
+  stage.check("claims made, of a root that is revoked, and what is owed to them", "1 0", `${claims} ${owed}`);
   const [root, rooted] = await stage.ask<[bigint, bigint]>("currentRoot");
   stage.check("the tree's root is that of the honest leaves", ledger.tree.root(), root);
   stage.check("leaves in it, void ones empty", ledger.leafCount, rooted);

@@ -2,7 +2,7 @@
 // the chain's clock, the watcher with its refuter, and the checks collected. Development only.
 import { Contract, Wallet as Account } from "ethers";
 import type { Wallet } from "../../../shared/client/index.ts";
-import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { Home } from "../../../shared/protocol/statements.ts";
@@ -88,8 +88,13 @@ export class StolenKeyStage extends Stage {
   }
 
   /** By answer of the pool: `Executed`, `RootUpdated`, or the error's name with its arguments. */
-  async execute(members: readonly PoolTransaction[], update: PoolRootUpdate = NO_UPDATE): Promise<string[]> {
-    const sent = (await this.contract.getFunction("execute")(members, update, { gasLimit: 5_000_000n })) as {
+  async execute(
+    members: readonly PoolTransaction[],
+    update: PoolRootUpdate = NO_UPDATE,
+    by?: Account,
+  ): Promise<string[]> {
+    const contract = by === undefined ? this.contract : new Contract(this.pool, POOL_ABI, by);
+    const sent = (await contract.getFunction("execute")(members, update, { gasLimit: 5_000_000n })) as {
       wait(): Promise<{ readonly logs: readonly { readonly topics: string[]; readonly data: string }[] }>;
     };
     return (await sent.wait()).logs.flatMap((log) => {
@@ -99,6 +104,11 @@ export class StolenKeyStage extends Stage {
       const error = this.contract.interface.parseError(event.args["reason"] as string);
       return [`${error?.name ?? "unknown"}(${String(error?.args ?? "").toLowerCase()})`];
     });
+  }
+
+  async approve(by: Account, amount: bigint): Promise<void> {
+    const token = new Contract(this.usdc, TOKEN_ABI, by);
+    await ((await token.getFunction("approve")(this.pool, amount)) as { wait(): Promise<unknown> }).wait();
   }
 
   ask<T>(name: string, ...args: readonly unknown[]): Promise<T> {

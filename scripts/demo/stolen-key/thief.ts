@@ -1,6 +1,7 @@
 // What a thief does with one signing key: it vouches for whatever it likes, and the pool believes it.
 import { bn254 } from "@noble/curves/bn254.js";
 import {
+  prepareDeposit,
   prepareSpend,
   type SpendInput,
   type SpendPlan,
@@ -9,7 +10,7 @@ import type { Fees } from "../../../shared/client/statements/fees.ts";
 import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, type Note } from "../../../shared/notes/note.ts";
 import { SpendingKey, newSeed } from "../../../shared/notes/keys.ts";
-import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { mustField, type Address, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { compressProof } from "../../../shared/protocol/proof.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
@@ -67,6 +68,18 @@ export class Thief {
       ...{ root: mustField(root), inputs: [{ note, path }], payment },
     });
     return attested(home, this.#keyHash, unsigned(statement, NO_PROOF), [this.signer]);
+  }
+
+  /** Somebody else's deposit, which is true, with a proof that proves nothing. */
+  async spoil(seed: Uint8Array, depositor: Address, amount: bigint): Promise<PoolTransaction> {
+    const { home } = this.#stage;
+    const terms = await this.#terms();
+    const { statement } = prepareDeposit({
+      ...{ ...terms, keys: SpendingKey.fromSeed(seed), amount, depositor },
+      ...{ validAfter: 0, validBefore: terms.deadline + 1 },
+    });
+    const keyHash = (await committedKeyHashes())["deposit-shield"];
+    return attested(home, keyHash, unsigned(statement, NO_PROOF), [this.signer]);
   }
 
   /** With a true proof of what is under this root. */

@@ -3,7 +3,7 @@
  * neither is believed. A node on another chain is not asked anything else.
  */
 import type { Address, Bytes32 } from "../../protocol/brands.ts";
-import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
+import { asAddress, asBytes32, fromHex } from "../../protocol/host/text.ts";
 import { ClientError } from "../base/errors.ts";
 import { NodeRefused, type JsonRpc } from "./json-rpc.ts";
 
@@ -118,6 +118,21 @@ export class Nodes {
       if (typeof answer !== "string" || !/^0x([0-9a-f]{2})*$/i.test(answer))
         throw doubted("a call's answer is no hex");
       return answer.toLowerCase();
+    });
+  }
+
+  /** What a transaction handed to whom. */
+  async transaction(
+    hash: Bytes32,
+    signal?: AbortSignal,
+  ): Promise<{ to: Address | undefined; input: string }> {
+    await this.#onChain(signal);
+    return this.#agreed(`transaction ${hash}`, async (node) => {
+      const found = await node.ask("eth_getTransactionByHash", [hash], signal);
+      const { to, input } = (found ?? {}) as Record<string, unknown>;
+      if (typeof input !== "string" || fromHex(input) === undefined)
+        throw doubted("it does not have a transaction whose log it has");
+      return { to: asAddress(to), input: input.toLowerCase() };
     });
   }
 

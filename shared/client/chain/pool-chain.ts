@@ -4,6 +4,7 @@
  */
 import type { Address } from "../../protocol/brands.ts";
 import type { Home, Kind } from "../../protocol/statements.ts";
+import type { FullViewingKey } from "../../notes/keys.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
 import { POOL } from "../statements/execute-call.ts";
 import { planAdvance, type AdvancePlan } from "./advance.ts";
@@ -14,6 +15,7 @@ import { doubted, hex, type Block, type Nodes } from "./nodes.ts";
 import { CLAIM_ADDED, readClaim, type ClaimAdded } from "./pool-log.ts";
 import { PoolView } from "./pool-view.ts";
 import { RootFinder, type Roots } from "./roots.ts";
+import { voidDeposits, type VoidDeposit } from "./void-deposits.ts";
 
 const CONFIRMATIONS = 12;
 const MAX_AGE_SECS = 900;
@@ -107,6 +109,13 @@ export class PoolChain {
     return askedAgain(find, this.#pollMs, signal);
   }
 
+  /** With the call that has them paid back. */
+  voidDeposits(keys: FullViewingKey, signal?: AbortSignal): Promise<VoidDeposit[]> {
+    const range = { from: this.#fromBlock, to: this.#history.synced.number, signal };
+    const find = (): Promise<VoidDeposit[]> => voidDeposits(this.#nodes, this.#home, range, keys);
+    return askedAgain(find, this.#pollMs, signal);
+  }
+
   async #claims(asset: Address, signal: AbortSignal | undefined): Promise<ClaimAdded[]> {
     const topics = [CLAIM_ADDED, null, `0x${asset.slice(2).padStart(64, "0")}`];
     const found: ClaimAdded[] = [];
@@ -114,17 +123,19 @@ export class PoolChain {
     const range = { topics, signal };
     for await (const { logs } of this.#nodes.logs(this.#home.pool, this.#fromBlock, number, range))
       found.push(...logs.map(readClaim).filter((claim) => claim.asset === asset));
-    const { made } = await view.claimLine(asset);
+    const made = await view.claimCount(asset);
     if (BigInt(found.length) !== made)
       throw doubted(`the pool has made ${made} claims, and its logs ${found.length}`);
     return found;
   }
 }
 
-/** The name of the pool's error, where a revert's data is one. */
-export function refusalOf(data: string | undefined): string | undefined {
+/** The pool's error, where a revert's data is one. */
+export function refusalOf(
+  data: string | undefined,
+): { readonly name: string; readonly args: readonly unknown[] } | undefined {
   try {
-    return data === undefined ? undefined : POOL.parseError(data)?.name;
+    return data === undefined ? undefined : (POOL.parseError(data) ?? undefined);
   } catch {
     return undefined;
   }

@@ -33,7 +33,12 @@ export type PoolEntry =
   | { readonly type: "note-hashed"; readonly note: NoteHashed }
   | { readonly type: "credited"; readonly note: Credited }
   | { readonly type: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
-  | { readonly type: "voided"; readonly first: number; readonly count: number }
+  | {
+      readonly type: "voided";
+      readonly statement: Bytes32;
+      readonly first: number;
+      readonly count: number;
+    }
   | { readonly type: "revoked"; readonly first: number; readonly last: number };
 
 /** Undefined for what is about neither leaves nor roots. Throws CHAIN_DOUBTED for what the pool would not write. */
@@ -63,7 +68,10 @@ export function readEntry(log: PoolLog): PoolEntry | undefined {
       return { type: "root", root, leafCount: number("leafCount"), sequence: number("sequence") };
     }
     case "LeavesVoided":
-      return { type: "voided", first: number("firstLeafIndex"), count: number("count") };
+      return {
+        ...{ type: "voided", statement: asBytes32(args!["statementHash"])! },
+        ...{ first: number("firstLeafIndex"), count: number("count") },
+      };
     case "RootsRevoked":
       return { type: "revoked", first: number("first"), last: number("last") };
     case undefined:

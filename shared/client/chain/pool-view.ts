@@ -1,6 +1,6 @@
 /** What the pool itself answers, at one block. Whatever has another form than the pool's is not believed. */
 import { mustField, type Address, type Bytes32, type Field } from "../../protocol/brands.ts";
-import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
+import { asBytes32 } from "../../protocol/host/text.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { ClientError } from "../base/errors.ts";
 import { POOL } from "../statements/execute-call.ts";
@@ -68,15 +68,15 @@ export class PoolView {
     return (await this.#ask("room", [asset]))[1] as bigint;
   }
 
-  /** The first claim that waits in line, and how many were ever made. */
-  async claimLine(asset: Address): Promise<{ made: bigint; first: bigint }> {
-    const [made, first] = await this.#ask("claimLine", [asset]);
-    return { made: made as bigint, first: first as bigint };
+  /** How many were ever made. */
+  async claimCount(asset: Address): Promise<bigint> {
+    return (await this.#ask("claimTotals", [asset]))[0] as bigint;
   }
 
-  async claim(asset: Address, id: bigint): Promise<{ recipient: Address; amount: bigint }> {
-    const [recipient, amount] = await this.#ask("claim", [asset, id]);
-    return { recipient: asAddress(recipient)!, amount: amount as bigint };
+  /** What is owed of it, and of that what can be paid now. Nothing is paid while its root is revoked. */
+  async claim(asset: Address, id: bigint): Promise<{ amount: bigint; due: bigint; isRevoked: boolean }> {
+    const [, amount, due, isRevoked] = await this.#ask("claim", [asset, id]);
+    return { amount: amount as bigint, due: due as bigint, isRevoked: isRevoked === true };
   }
 
   async #ask(name: string, args: readonly unknown[]): Promise<readonly unknown[]> {

@@ -17,12 +17,13 @@ import { KINDS, type Statement } from "../../protocol/statements.ts";
 /** The part of an ethers `Interface` that is used, in words of our own: the package's declarations must not name ethers. */
 export interface ContractAbi {
   encodeFunctionData(name: string, args: readonly unknown[]): string;
+  decodeFunctionData(name: string, data: string): readonly unknown[];
   decodeFunctionResult(name: string, data: string): readonly unknown[];
   parseLog(log: {
     readonly topics: readonly string[];
     readonly data: string;
   }): { readonly name: string; readonly args: Readonly<Record<string, unknown>> } | null;
-  parseError(data: string): { readonly name: string } | null;
+  parseError(data: string): { readonly name: string; readonly args: readonly unknown[] } | null;
   getEvent(name: string): { readonly topicHash: string } | null;
 }
 

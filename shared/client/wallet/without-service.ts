@@ -61,8 +61,21 @@ export interface ClaimsPaid {
   readonly transactionHashes: readonly string[];
   /** What the pool still owes to that account. */
   readonly owed: bigint;
+  /** What was proved on a root that was revoked since: the pool pays nothing of it. */
+  readonly suspended: bigint;
   /** Unix seconds when there is room for as much again; undefined where nothing is owed. Some of it is there before. */
   readonly nextFrom: number | undefined;
+}
+
+export interface DepositsReturned {
+  readonly transactionHashes: readonly string[];
+  /** What goes back later, and from when, Unix seconds; undefined where this wallet cannot ask for it, see its depositor. */
+  readonly later: readonly {
+    readonly asset: Address;
+    readonly amount: bigint;
+    readonly depositor: Address;
+    readonly from: number | undefined;
+  }[];
 }
 
 /** In which what is full drains: shared/protocol/SPEC.md, 8.4. */
@@ -172,10 +185,7 @@ export class WithoutService {
     );
   }
 
-  /**
-   * Has the pool pay what it owes to an account, as far as there is room now, and what stands in line before
-   * that. Anyone may; the money goes to the account in any case.
-   */
+  /** Has the pool pay what it owes to an account, as far as there is room now. Anyone may; the money goes to the account in any case. */
   async payClaims(to: string, options: ProvedOptions = {}): Promise<ClaimsPaid> {
     const recipient = requirePayee(to, this.#open().parts.pins);
     return this.#run(options, "payClaims", async (core, call) => {
@@ -185,52 +195,78 @@ export class WithoutService {
       const transactionHashes: string[] = [];
       // What the node's newest block says is newer than what was read.
       const gone = new Set<bigint>();
-      for (const id of await this.#payable(asset, await this.#owed(asset, recipient, call), call)) {
+      for (const { id, due } of await this.#owed(asset, recipient, call)) {
+        if (due === 0n) continue;
         const hash = await this.#payOne(core, asset, id, call);
-        if (hash === "no room") break;
         if (hash === "paid before") gone.add(id);
-        else transactionHashes.push(hash);
+        else if (hash !== "no room") transactionHashes.push(hash);
       }
       if (transactionHashes.length > 0) await ledger.sync(call);
       const left = (await this.#owed(asset, recipient, call)).filter(({ id }) => !gone.has(id));
-      const owed = left.reduce((sum, { amount }) => sum + amount, 0n);
-      const nextFrom = this.#chain.time + DRAIN_SECS;
-      return { transactionHashes, owed, nextFrom: owed === 0n ? undefined : nextFrom };
+      const sum = (isRevoked: boolean): bigint =>
+        left.reduce((all, one) => (one.isRevoked === isRevoked ? all + one.amount : all), 0n);
+      const [owed, suspended] = [sum(false), sum(true)];
+      const nextFrom = owed === 0n ? undefined : this.#chain.time + DRAIN_SECS;
+      return { transactionHashes, owed, suspended, nextFrom };
     });
+  }
+
+  /**
+   * Has the pool pay back deposits of this wallet that somebody carried with a false proof, so that their notes are void, and
+   * that nobody has proved again within the pool's delay. The money goes to the account that deposited it.
+   */
+  returnDeposits(options: WaitOptions = {}): Promise<DepositsReturned> {
+    return this.#run(
+      options,
+      "returnDeposits",
+      async (core, call) => {
+        const { ledger, keys } = core.parts;
+        await ledger.sync(call);
+        const transactionHashes: string[] = [];
+        const later: DepositsReturned["later"][number][] = [];
+        for (const one of await this.#chain.voidDeposits(keys.viewing, call.signal)) {
+          const { asset, amount, depositor } = one;
+          const sent =
+            one.call === undefined ? { from: undefined } : await this.#returnOne(core, one.call, call);
+          if (typeof sent !== "string") later.push({ asset, amount, depositor, from: sent.from });
+          else if (sent !== "stands") transactionHashes.push(sent);
+        }
+        return { transactionHashes, later };
+      },
+      waitOptions,
+    );
+  }
+
+  async #returnOne(core: Core, data: string, call: Operation): Promise<string | { from: number }> {
+    try {
+      return await this.#send(core, data, call);
+    } catch (error) {
+      const refusal = refusalOfSending(error);
+      // Proved again, or paid back.
+      if (refusal?.name === "DepositStands") return "stands";
+      if (refusal?.name === "TooEarly") return { from: Number(refusal.args[0]) };
+      throw error;
+    }
   }
 
   async #owed(asset: Address, recipient: Address, call: Operation) {
     const view = this.#chain.view(call.signal);
-    const owed: { readonly id: bigint; readonly amount: bigint }[] = [];
+    const owed: { id: bigint; amount: bigint; due: bigint; isRevoked: boolean }[] = [];
     for (const { id } of await this.#chain.claimsOf(asset, recipient, call.signal)) {
-      const { amount } = await view.claim(asset, id);
-      if (amount > 0n) owed.push({ id, amount });
+      const claim = await view.claim(asset, id);
+      if (claim.amount > 0n) owed.push({ id, ...claim });
     }
     return owed;
-  }
-
-  /** Those that were set aside, and the line up to the last of ours. */
-  async #payable(
-    asset: Address,
-    owed: readonly { readonly id: bigint }[],
-    call: Operation,
-  ): Promise<bigint[]> {
-    const { first } = await this.#chain.view(call.signal).claimLine(asset);
-    const ids = owed.map(({ id }) => id);
-    const line: bigint[] = [];
-    for (let id = first; ids.some((own) => own >= id); id++) line.push(id);
-    return [...ids.filter((id) => id < first), ...line];
   }
 
   async #payOne(core: Core, asset: Address, id: bigint, call: Operation): Promise<string> {
     try {
       return await this.#send(core, payClaimCall(asset, id), call);
     } catch (error) {
-      const { cause } = error as { cause?: unknown };
-      const reason = cause instanceof NodeRefused ? refusalOf(cause.data) : undefined;
+      const reason = refusalOfSending(error)?.name;
       if (reason === "ClaimUnknown") return "paid before";
-      // Paid in part: the next one is not first.
-      if (reason === "CapReached" || reason === "ClaimNotFirst") return "no room";
+      // Somebody else has had it paid in the meantime, or its root was revoked.
+      if (reason === "CapReached" || reason === "ClaimRevoked") return "no room";
       throw error;
     }
   }
@@ -299,4 +335,10 @@ export class WithoutService {
     core.parts.ledger.readFrom("chain");
     return Operation.run(options, (call) => work(core, call));
   }
+}
+
+/** The pool's own word, where the node refused to send it for that. */
+function refusalOfSending(error: unknown): ReturnType<typeof refusalOf> {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof NodeRefused ? refusalOf(cause.data) : undefined;
 }

@@ -61,9 +61,6 @@ interface IPool is IPoolSettings, ISignerRegistry, IGovernance, IRecovery {
     function brakes() external view returns (uint64 attestedFrom, bool isUnsound, uint64 advanceableFrom);
     /// @notice What may leave now, by attestations and by proofs.
     function room(address asset) external view returns (uint256 attested, uint256 proved);
-    /// @notice Claims ever made, the first that waits in line, and one of them.
-    function claimLine(address asset) external view returns (uint256 made, uint256 first);
-    function claim(address asset, uint256 id) external view returns (address recipient, uint256 amount);
     /// @notice Gas that a transaction of this kind (0 for one that is not in the table) gets at least when it moves tokens. Whoever calls `execute` must
     /// leave as much to each of them, and may leave more: what is left is shared out among those that remain.
     function memberGas(uint8 kind) external pure returns (uint256);

@@ -196,16 +196,20 @@ interface IPoolTypes {
     event LeavesVoided(bytes32 indexed statementHash, uint64 firstLeafIndex, uint64 count);
     /// @notice The roots numbered so, both ends included, are no roots any more. The tree goes on from `root`.
     event RootsRevoked(uint64 first, uint64 last, uint256 root, uint64 leafCount);
+    /// @notice A deposit whose leaves are void went back.
+    event DepositReturned(bytes32 indexed statementHash, address indexed asset, address depositor, uint256 amount);
     /// @notice Somebody proved a false statement: the circuits or their keys are broken.
     event Unsound(uint8 kind);
     /// @notice A proved payment that there was no room for. `payClaim` pays it.
+    /// @param rootNumber of the root that it was proved on
     event ClaimAdded(
-        bytes32 indexed statementHash, address indexed asset, uint256 id, address recipient, uint256 amount
+        bytes32 indexed statementHash, address indexed asset, uint256 id, address recipient, uint256 amount, uint64 rootNumber
     );
     /// @param left what is still to be paid
     event ClaimPaid(address indexed asset, uint256 id, uint256 amount, uint256 left);
-    /// @notice The token refused the recipient. The claim stands aside and can still be paid; the line goes on.
-    event ClaimSetAside(address indexed asset, uint256 id, bytes reason);
+    /// @notice Its root was revoked.
+    /// @param amount that was not paid
+    event ClaimRemoved(address indexed asset, uint256 id, uint256 amount);
 
     // ------------------------------------------------------------------ errors of a transaction
 
@@ -257,6 +261,8 @@ interface IPoolTypes {
     /// swap. An attested amount fits from `from` on at the earliest, in Unix seconds; zero: it is more than there is ever room
     /// for at once while the cap is what it is, or it is proved.
     error CapReached(address asset, uint256 room, uint64 from);
+    /// A claim would be more than the pool holds, or all of them would be more than 128 bits hold.
+    error ClaimTooLarge(uint256 most);
     /// The circuits are known to be broken (see `Unsound`): nothing is taken in any more.
     error DepositsStopped();
     /// Absent where the sender is not the depositor, or present where none belongs.
@@ -346,10 +352,14 @@ interface IPoolTypes {
     error RootsNotAdjacent();
     /// Nothing false was proved, or the statement is not false on its face.
     error NotUnsound();
-    /// No such claim, or paid.
+    /// No such deposit, or its leaves are not void, or it went back.
+    error DepositStands();
+    /// No such claim, or paid, or removed.
     error ClaimUnknown(uint256 id);
-    /// Others stand before it.
-    error ClaimNotFirst(uint256 first);
+    /// Its root was revoked.
+    error ClaimRevoked(uint256 id);
+    /// Its root was not.
+    error ClaimStands(uint256 id);
 
     // ------------------------------------------------------------------ errors of a call
 

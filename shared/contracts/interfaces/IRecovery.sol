@@ -32,12 +32,32 @@ interface IRecovery is IPoolTypes {
     function refuteRootUpdate(RootUpdate calldata update, uint256[] calldata frontier, uint256[] calldata leaves)
         external;
 
+    /// @notice Pays a deposit whose leaves became void back to its depositor, where nobody has proved it again within
+    /// `changeDelay`. Who carried it with a false proof, and why, does not matter: its money is here.
+    /// @param ext of the deposit, as it was executed
+    function returnDeposit(uint256[] calldata signals, uint64 deadline, bytes calldata ext) external;
+
     /// @notice Takes a proof that money left the empty tree. There is none unless the circuits or their keys are
     /// broken; then deposits and the attested path stop permanently, and claims are paid at the smallest share.
     /// @param signals of a spend or a swap, with the root of the empty tree and an amount that is not zero
     function reportUnsound(uint8 kind, uint256[] calldata signals, uint256[8] calldata proof) external;
 
-    /// @notice Pays as much of a claim as there is room for. In the order of the line; one that was set aside at
-    /// any time.
+    /// @notice Pays a claim what it was allotted: in proportion to what all claims of the asset wait for, as there is room. It
+    /// reverts where the token refuses the recipient, and concerns nobody else.
     function payClaim(address asset, uint256 id) external;
+    /// @notice Takes out a claim whose root was revoked. What it was allotted and not paid goes to the others.
+    function removeClaim(address asset, uint256 id) external;
+
+    /// @return made claims ever made
+    /// @return owed by all of them, less what was removed
+    /// @return waiting of that what is not allotted yet
+    function claimTotals(address asset) external view returns (uint256 made, uint256 owed, uint256 waiting);
+    /// @return recipient who alone is paid
+    /// @return amount not paid yet; 0 for a claim that is paid or was never made
+    /// @return due of that what `payClaim` pays now
+    /// @return isRevoked its root was revoked: nothing is paid, and anyone may remove it
+    function claim(address asset, uint256 id)
+        external
+        view
+        returns (address recipient, uint256 amount, uint256 due, bool isRevoked);
 }

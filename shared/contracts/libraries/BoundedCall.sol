@@ -11,15 +11,8 @@ library BoundedCall {
     /// @return size of the answer
     /// @return word its first, when it has one
     function send(address target, bytes memory data) internal returns (bool isDone, uint256 size, uint256 word) {
-        return send(target, data, gasleft());
-    }
-
-    function send(address target, bytes memory data, uint256 gasLimit)
-        internal
-        returns (bool isDone, uint256 size, uint256 word)
-    {
         assembly ("memory-safe") {
-            isDone := call(gasLimit, target, 0, add(data, 32), mload(data), 0, 32)
+            isDone := call(gas(), target, 0, add(data, 32), mload(data), 0, 32)
             size := returndatasize()
             word := mload(0)
         }

@@ -6,8 +6,8 @@ pragma solidity ^0.8.28;
 /// only the commitments in it, or a nullifier, a robbed key could have somebody's true leaves voided with a false
 /// statement that names them; were it the statement without its proof, with the true statement and a false proof.
 library Marks {
-    /// In the place of a deposit's mark, once its leaves are void.
-    uint256 internal constant VOIDED = 1;
+    /// In the place of a deposit's mark: its leaves became void, and its money went back to the depositor.
+    uint256 internal constant RETURNED = type(uint256).max;
     /// The low bits hold the index of the first leaf.
     uint256 private constant INDEX_MASK = 2 ** 40 - 1;
 
@@ -17,6 +17,12 @@ library Marks {
 
     function isOf(uint256 mark, bytes32 statementHash, bytes32 proofHash) internal pure returns (bool) {
         return mark & ~INDEX_MASK == _name(statementHash, proofHash);
+    }
+
+    /// @notice When a deposit's leaves became void: then the time stands in the place of the mark. No mark is as small.
+    /// @return time zero for every other mark
+    function voidedAt(uint256 mark) internal pure returns (uint256 time) {
+        return mark <= INDEX_MASK ? mark : 0;
     }
 
     function firstLeafIndex(uint256 mark) internal pure returns (uint64) {

@@ -8,9 +8,6 @@ import {BoundedCall} from "./BoundedCall.sol";
 /// @title Moving tokens and measuring what moved
 /// @notice Trusts no token: an answer is believed only as far as the pool's own balance confirms it.
 library TokenCalls {
-    /// For what comes after a token that burns all it gets.
-    uint256 private constant RESERVE = 100_000;
-
     /// EIP-3009 as it stands, with v, r and s.
     bytes4 private constant BY_KEY = bytes4(
         keccak256("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)")
@@ -60,25 +57,6 @@ library TokenCalls {
     function push(address token, address to, uint256 amount) internal {
         uint256 before = balance(token);
         send(token, to, amount);
-        expect(amount, before, balance(token));
-    }
-
-    /// @notice The same where a refusal must not revert. A token that reverts has changed nothing; whatever else it
-    /// does but pay is no refusal, and reverts.
-    /// @param least gas that the token gets, or the call reverts: whoever pays must not make a good payment look refused
-    function tryPush(address token, address to, uint256 amount, uint256 least)
-        internal
-        returns (bool isDone, bytes memory reason)
-    {
-        uint256 left = gasleft();
-        if (left < least + least / 63 + RESERVE) revert IPoolTypes.GasShort(least + least / 63 + RESERVE);
-        uint256 before = balance(token);
-        uint256 size;
-        uint256 word;
-        (isDone, size, word) =
-            BoundedCall.send(token, abi.encodeCall(IToken.transfer, (to, amount)), gasleft() - RESERVE);
-        if (!isDone) return (false, BoundedCall.reason());
-        _mustBeTrue(token, size, word);
         expect(amount, before, balance(token));
     }
 

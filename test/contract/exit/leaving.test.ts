@@ -1,4 +1,4 @@
-import { Interface } from "ethers";
+import { Contract, Interface, type Wallet as Account } from "ethers";
 import assert from "node:assert/strict";
 import { leaveAll, type Left } from "../../../scripts/exit/leaving.ts";
 import {
@@ -9,9 +9,15 @@ import {
   type WalletStorage,
 } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import { prepareDeposit } from "../../../shared/client/statements/statements.ts";
+import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
+import { SpendingKey } from "../../../shared/notes/keys.ts";
+import { toHex } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { KINDS } from "../../../shared/protocol/statements.ts";
+import { attested, attester, NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
-import { LonePool, SILENCE_SECS } from "../../support/lone-pool.ts";
+import { LonePool, PROVED_DELAY_SECS, SILENCE_SECS } from "../../support/lone-pool.ts";
 import { leavingOutOnce, startBentNode, type BentNode } from "../watch/bent-node.ts";
 
 const DAY_SECS = 86_400;
@@ -125,7 +131,63 @@ describe("exit: the whole way out", function () {
     for (const one of [wallet, second, third]) await one.close();
   });
 
-  it("has a claim paid in parts as room comes back, behind one of somebody else's", async () => {
+  it("has a deposit whose notes are void paid back, to the account that it came from", async () => {
+    const storage = memoryStorage();
+    const wallet = await lone.wallet({ seed: 6, storage });
+    const [account, depositor] = [await lone.account(), await lone.account(90n)];
+    await carriedWithAFalseProof(6, depositor, 90n);
+    const first = await leave(wallet, account, account.address);
+    assert.equal(wallet.balance().total, 0n);
+    assert.match(first.waitingFor[0]!.what, /^90 of .*it goes back to 0x/);
+    const { timestamp } = (await lone.provider.getBlock("latest"))!;
+    const from = first.waitingFor[0]!.until!;
+    assert.ok(from > timestamp && from <= timestamp + 2 * PROVED_DELAY_SECS);
+    await lone.pass(from - timestamp);
+    // Restored from its words: it has kept nothing.
+    const again = await lone.wallet({ seed: 6 });
+    assert.deepEqual((await leave(again, account, account.address)).waitingFor, []);
+    assert.equal(await lone.publicBalance(depositor.address), 90n);
+    assert.deepEqual((await leave(again, account, account.address)).waitingFor, []);
+    for (const one of [wallet, again]) await one.close();
+  });
+
+  /** By a robbed signer, refuted at once. */
+  async function carriedWithAFalseProof(seed: number, depositor: Account, amount: bigint): Promise<void> {
+    const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(seed));
+    const home = { chainId: BigInt(lone.anvil.chainId), pool: lone.pool };
+    const { statement } = prepareDeposit({
+      ...{ home, keys, asset: lone.asset, amount, depositor: asAddress(depositor.address)! },
+      fees: { service: undefined, developer: undefined, total: 0n },
+      ...{ deadline: 2 ** 39, validAfter: 0, validBefore: 2 ** 40 },
+    });
+    const proof = `0x${"ff".repeat(128)}`;
+    const { deadline, signals, extBytes } = statement;
+    const member = attested(
+      home,
+      lone.keyHashes["deposit-shield"],
+      {
+        kind: KINDS["deposit-shield"].id,
+        deadline,
+        signals: [...signals],
+        ext: toHex(extBytes),
+        proof,
+        authorization: "0x",
+      },
+      [attester(1)],
+    );
+    const pool = new Contract(lone.pool, POOL_ABI, depositor);
+    const token = new Contract(lone.asset, TOKEN_ABI, depositor);
+    await sent(token, "approve", lone.pool, amount);
+    await sent(pool, "execute", [member], NO_UPDATE);
+    const { attestations } = member;
+    const shown = { kind: member.kind, deadline, signals, extHash: keccakHex(extBytes), proof, attestations };
+    await sent(pool, "refuteStatement", { ...shown, words: Array.from({ length: 8 }, () => 0n) }, 0n, 0n);
+  }
+  async function sent(contract: Contract, name: string, ...args: unknown[]): Promise<void> {
+    await ((await contract.getFunction(name)(...args)) as { wait(): Promise<unknown> }).wait();
+  }
+
+  it("has a claim paid in parts as room comes back, beside one of somebody else's", async () => {
     const [strangers, own] = [
       await holding(3, [1_500n], memoryStorage()),
       await holding(4, [1_200n], memoryStorage()),
@@ -147,6 +209,10 @@ describe("exit: the whole way out", function () {
       const block = await lone.provider.getBlock("latest");
       await lone.pass(until! - block!.timestamp);
       left = await leave(own, account, to.address);
+    }
+    for (let owes = 1n; owes > 0n;) {
+      owes = (await (await strangers.withoutService(account)).payClaims(other.address)).owed;
+      await lone.pass(DAY_SECS);
     }
     assert.equal(await lone.publicBalance(other.address), 1_500n);
     assert.equal(await lone.publicBalance(to.address), 1_200n);

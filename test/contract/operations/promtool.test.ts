@@ -51,7 +51,7 @@ const room = (values: string, way = "attested"): Series => ({
   [`cloister_room_units{asset="1",way="${way}",${AT}}`]: values,
 });
 const claims = (state: string, values: string): Series => ({
-  [`cloister_claims{asset="1",state="${state}",${AT}}`]: values,
+  [`cloister_claimed_units{asset="1",state="${state}",${AT}}`]: values,
 });
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -206,11 +206,11 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: { ...JOB, asset: "1" },
     notOn: claims("waiting", "1x50 0 1x80"),
   },
-  CloisterClaimSetAside: {
-    on: claims("aside", "0x2 1x20"),
-    at: "4m",
+  CloisterClaimsUnpaid: {
+    on: claims("due", "1x1500"),
+    at: "1441m",
     labels: { ...JOB, asset: "1" },
-    notOn: { ...claims("aside", "0x20"), ...claims("waiting", "9x20") },
+    notOn: { ...claims("due", "1x1400 0 1x80"), ...claims("waiting", "9x1500") },
   },
   CloisterNobodyRelays: {
     on: gauge("cloister_relay_lease_held", "0x20"),

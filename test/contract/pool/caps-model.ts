@@ -5,7 +5,10 @@
 
 interface Claim {
   readonly recipient: string;
+  /** Not paid. */
   left: bigint;
+  /** Of that, not allotted, in parts of 2^PARTS. */
+  weight: bigint;
 }
 
 interface Purse {
@@ -18,8 +21,8 @@ interface Purse {
   proved: bigint;
   levelsAt: number;
   readonly claims: Claim[];
-  /** Claims before it are paid or stand aside. */
-  first: number;
+  /** Of what claims are owed, what is not allotted. */
+  waiting: bigint;
 }
 
 /** The way a payment is taken: by as many signers as the pool asks for, or by its proof alone. */
@@ -39,6 +42,7 @@ export const FOR_EVER = 2n ** 40n - 1n;
 const SECOND = 2n ** 40n;
 /** Ticks that a full bucket takes to drain. */
 const FULL = 12n * 3_600n * SECOND;
+const PARTS = 200n;
 
 export class CapsModel {
   now: number;
@@ -58,7 +62,7 @@ export class CapsModel {
     this.#heardAt = now;
     for (const asset of assets) {
       const empty = { cap: minimum, fixedAt: -DAY, net: 0n, proved: 0n, levelsAt: 0 };
-      this.#purses.set(asset, { minimum, balance: 0n, ...empty, claims: [], first: 0 });
+      this.#purses.set(asset, { minimum, balance: 0n, ...empty, claims: [], waiting: 0n });
     }
   }
 
@@ -74,13 +78,14 @@ export class CapsModel {
   withdraw(asset: string, amount: bigint, way: Way, recipient: string): Paid {
     const fault = this.#leavingFault(asset, amount, way);
     if (fault !== undefined && (way !== "proved" || fault.error !== "CapReached")) return fault;
-    const purse = this.#purse(asset);
     if (fault !== undefined) {
-      this.#open(purse);
-      purse.claims.push({ recipient, left: amount });
+      const { balance, claims } = this.#purse(asset);
+      if (amount > balance) return refusal("ClaimTooLarge", balance);
+      this.#allot(asset).waiting += amount;
+      claims.push({ recipient, left: amount, weight: amount << PARTS });
       return "claimed";
     }
-    if (this.#isRefused(asset, recipient)) return refusal("TransferRefused");
+    if (this.#isRefused(asset, recipient) || amount > this.held(asset)) return refusal("TransferRefused");
     this.#letOut(asset, amount, way);
     this.#credit(asset, recipient, amount);
     return "paid";
@@ -104,8 +109,8 @@ export class CapsModel {
     if (way !== "proved" && !this.#isOpen()) return this.#shut();
     const room = this.roomFor(asset, way);
     if (way === "proved") {
-      const { claims, first } = this.#purse(asset);
-      const isFree = amount <= room && first === claims.length;
+      const part = this.#allotment(asset);
+      const isFree = part === this.#purse(asset).waiting && amount <= this.#roomBehind(asset, part);
       return isFree ? undefined : refusal("CapReached", asset, 0n, 0n);
     }
     return amount <= room ? undefined : refusal("CapReached", asset, room, this.#fitsFrom(asset, amount));
@@ -119,13 +124,16 @@ export class CapsModel {
   }
 
   #letOut(asset: string, amount: bigint, way: Way): void {
-    const purse = this.#open(this.#purse(asset));
-    purse.net += ticks(amount, quarter(purse.cap));
-    if (way === "proved") {
-      purse.proved += ticks(amount, this.#provedSize(purse.cap));
-      if (purse.proved > FULL) purse.proved = FULL;
-    }
+    const purse = way === "proved" ? this.#allot(asset) : this.#open(this.#purse(asset));
+    this.#fill(purse, amount, way);
     purse.balance -= amount;
+  }
+
+  #fill(purse: Pick<Purse, "cap" | "net" | "proved">, amount: bigint, way: Way): void {
+    purse.net += ticks(amount, quarter(purse.cap));
+    if (way === "attested") return;
+    purse.proved += ticks(amount, this.#provedSize(purse.cap));
+    if (purse.proved > FULL) purse.proved = FULL;
   }
 
   #takeIn(asset: string, amount: bigint): void {
@@ -135,25 +143,74 @@ export class CapsModel {
     purse.balance += amount;
   }
 
-  payClaim(asset: string, id: number): { readonly said: "ClaimPaid" | "ClaimSetAside" } | Refusal {
+  // -------------------------------------------------------------- claims
+
+  /** What all claims get now: as much as there is room for, and as is there and not allotted yet. */
+  #allotment(asset: string): bigint {
+    const { waiting } = this.#purse(asset);
+    return [this.roomFor(asset, "proved"), waiting, this.free(asset)].reduce((a, b) => (a < b ? a : b));
+  }
+
+  /** What the pool holds and has not allotted. */
+  free(asset: string): bigint {
+    const { balance, waiting } = this.#purse(asset);
+    return atLeastZero(balance - (this.owed(asset) - waiting));
+  }
+
+  #roomBehind(asset: string, part: bigint): bigint {
+    const levels = { ...this.#now(this.#purse(asset)) };
+    if (part > 0n) this.#fill(levels, part, "proved");
+    return this.#roomsAt(levels)[1];
+  }
+
+  /** Whatever is proved begins with it. */
+  #allot(asset: string): Purse {
+    const part = this.#allotment(asset);
+    const purse = this.#open(this.#purse(asset));
+    if (part === 0n) return purse;
+    this.#fill(purse, part, "proved");
+    for (const claim of purse.claims)
+      claim.weight = part === purse.waiting ? 0n : (claim.weight * (purse.waiting - part)) / purse.waiting;
+    purse.waiting -= part;
+    return purse;
+  }
+
+  /** Of a claim, what it may have now, as a fraction says it; undefined for one that is paid or was never made. */
+  due(asset: string, id: number): bigint | undefined {
+    const { waiting, claims } = this.#purse(asset);
+    const claim = claims[id];
+    if (claim === undefined || claim.left === 0n) return undefined;
+    const rest = waiting - this.#allotment(asset);
+    const weight = rest === 0n ? 0n : (claim.weight * rest) / waiting;
+    return claim.left - (weight < rest << PARTS ? weight >> PARTS : rest);
+  }
+
+  /** @param said what the pool paid, which may be a little less than is due, or its error */
+  payClaim(asset: string, id: number, said: bigint | string): "paid" | Refusal {
+    const due = this.due(asset, id);
+    if (due === undefined) return refusal("ClaimUnknown", BigInt(id));
+    if (due === 0n || (due <= SLACK && said === "CapReached")) return refusal("CapReached", asset, 0n, 0n);
+    const paid = typeof said === "string" ? 0n : said;
     const purse = this.#purse(asset);
-    const claim = purse.claims[id];
-    if (claim === undefined || claim.left === 0n) return refusal("ClaimUnknown", BigInt(id));
-    if (id > purse.first) return refusal("ClaimNotFirst", BigInt(purse.first));
-    const [, room] = this.room(asset);
-    if (room === 0n) return refusal("CapReached", asset, 0n, 0n);
-    if (this.#isRefused(asset, claim.recipient)) {
-      if (id < purse.first) return refusal("TransferRefused");
-      this.#open(purse);
-      purse.first += 1;
-      return { said: "ClaimSetAside" };
-    }
-    const part = room < claim.left ? room : claim.left;
-    this.#letOut(asset, part, "proved");
-    this.#credit(asset, claim.recipient, part);
-    claim.left -= part;
-    if (id === purse.first && claim.left === 0n) purse.first += 1;
-    return { said: "ClaimPaid" };
+    const claim = purse.claims[id]!;
+    if (this.#isRefused(asset, claim.recipient)) return refusal("TransferRefused");
+    if (!isNear(paid, due)) return refusal("another amount", paid, due);
+    this.#allot(asset);
+    purse.balance -= paid;
+    this.#credit(asset, claim.recipient, paid);
+    claim.left -= paid;
+    claim.weight = claim.left << PARTS;
+    return "paid";
+  }
+
+  owed(asset: string): bigint {
+    return this.#purse(asset).claims.reduce((sum, { left }) => sum + left, 0n);
+  }
+
+  /** Claims made, what they are owed, and of that what is not allotted. */
+  claimTotals(asset: string): [bigint, bigint, bigint] {
+    const { claims, waiting } = this.#purse(asset);
+    return [BigInt(claims.length), this.owed(asset), waiting - this.#allotment(asset)];
   }
 
   // -------------------------------------------------------------- who may stop what
@@ -196,7 +253,10 @@ export class CapsModel {
 
   /** What may leave now, attested and by proofs. */
   room(asset: string): [bigint, bigint] {
-    const { cap, net, proved } = this.#now(this.#purse(asset));
+    return this.#roomsAt(this.#now(this.#purse(asset)));
+  }
+
+  #roomsAt({ cap, net, proved }: Pick<Purse, "cap" | "net" | "proved">): [bigint, bigint] {
     const [size, provedSize] = [quarter(cap), this.#provedSize(cap)];
     const own = left(provedSize, FULL - proved);
     const isGone = !this.isUnsound && (!this.#isOpen() || this.now >= this.silentFrom);
@@ -231,8 +291,8 @@ export class CapsModel {
     return this.#balances.get(asset + account) ?? 0n;
   }
 
-  line(asset: string): { readonly claims: readonly Readonly<Claim>[]; readonly first: number } {
-    return this.#purse(asset);
+  claims(asset: string): readonly Readonly<Claim>[] {
+    return this.#purse(asset).claims;
   }
 
   #isOpen(): boolean {
@@ -271,6 +331,14 @@ export class CapsModel {
   #open(purse: Purse): Purse {
     return Object.assign(purse, this.#now(purse));
   }
+}
+
+/** Units that roundings may keep from a claim until the end. */
+const SLACK = 2n;
+
+/** Whether that is a claim's due, or by a rounding less. */
+export function isNear(said: bigint, due: bigint): boolean {
+  return said <= due && said + SLACK >= due;
 }
 
 /** Rounded up, so that the last unit can leave. */

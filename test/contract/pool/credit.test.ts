@@ -300,6 +300,7 @@ describe("pool: credit", function () {
         poolCall("execute", [], world.updateTo(world.queue)),
         poolCall("credit", world.usdcAddress, orderOf([note()])),
         poolCall("payClaim", world.usdcAddress, 0n),
+        poolCall("removeClaim", world.usdcAddress, 0n),
         poolCall("advance", [], 1n, ZERO_BYTES32, [1n]),
         poolCall("releaseBond", sourceAddress),
       ]) {

@@ -31,7 +31,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   proved_spend9: 620_000,
   advance_64_per_leaf: 40_000,
   advance_256_per_leaf: 25_000,
-  claim_payment: 76_000,
+  claim_payment: 90_000,
   refute_statement: 450_000,
   sweep_first_without_fee: 190_000,
   sweep_again_without_fee: 135_000,

@@ -305,6 +305,8 @@ describe("pool: governance", () => {
       "credit",
       "advance",
       "payClaim",
+      "removeClaim",
+      "returnDeposit",
       "refuteStatement",
       "refuteRootUpdate",
       "reportUnsound",

@@ -5,7 +5,7 @@ import { toQuantity, Wallet, type Log } from "ethers";
 import { reattested, type Sealed } from "../../support/drafts.ts";
 import { imageNamed } from "../../../scripts/stack/development-registration.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
-import { concatBytes, toHex, uintToBytes, word } from "../../../shared/protocol/bytes.ts";
+import { concatBytes, mustFromHex, toHex, uintToBytes, word } from "../../../shared/protocol/bytes.ts";
 import { advanceOver, falseStatement, recover, refusedTo, rootAt } from "./recovery.ts";
 import {
   DAY,
@@ -179,6 +179,64 @@ describe("pool: refuting a statement", function () {
     assert.equal(await world.usdc.getFunction("balanceOf")(world.setting.home.pool), held);
     const again = (await outcome(world, proved(world, "a deposit"))) as Fault;
     assert.ok(["StatementRepeated", "DeadlinePassed"].includes(again.error));
+  });
+
+  describe("a deposit whose leaves are void", () => {
+    const forgedDeposit = (): Sealed => lie(world, "a deposit", "another deposit", [thief]);
+    /** As anybody reads it from the calldata. */
+    const shown = (changes: { deadline?: bigint; ext?: string; signals?: readonly bigint[] } = {}) => {
+      const { signals, deadline, ext } = forgedDeposit().transaction;
+      const whole = { signals, deadline, ext, ...changes };
+      return [whole.signals, whole.deadline, whole.ext];
+    };
+    const refuse = (args: readonly unknown[] = shown()) => refusedTo(world, "returnDeposit", args);
+    const voided = async (): Promise<bigint> => {
+      assert.equal(await outcome(world, forgedDeposit()), 0n);
+      assert.deepEqual(await refuse(), fault("DepositStands"));
+      await recover(world, "refuteStatement", falseStatement(forgedDeposit(), wordsOf("another deposit")));
+      return BigInt(await now(world));
+    };
+    const depositor = (): Promise<bigint> =>
+      world.usdc.getFunction("balanceOf")(toHex(mustFromHex(String(shown()[2])).slice(0, 20)));
+
+    it("goes back to its depositor after the pool's delay, by anyone's call, once; also when circuits are broken", async () => {
+      const at = await voided();
+      const [before, held] = [
+        await depositor(),
+        await world.usdc.getFunction("balanceOf")(world.setting.home.pool),
+      ];
+      await nextBlockAt(world, at + BigInt(4 * DAY) - 1n);
+      await world.provider.send("evm_mine", []);
+      assert.deepEqual(await refuse(), fault("TooEarly", at + BigInt(4 * DAY)));
+      await nextBlockAt(world, at + BigInt(4 * DAY));
+      const { said, receipt } = await recover(world, "returnDeposit", shown());
+      assert.deepEqual(said, ["DepositReturned"]);
+      const { amount } = forgedDeposit().draft;
+      assert.equal((await depositor()) - before, amount);
+      assert.equal(held - (await world.usdc.getFunction("balanceOf")(world.setting.home.pool)), amount);
+      const told = world.pool.interface.parseLog(
+        receipt.logs.find(({ address }) => address === receipt.to)!,
+      )!;
+      assert.equal(told.args["statementHash"], forgedDeposit().statementHash);
+      assert.deepEqual(await refuse(), fault("DepositStands"));
+      assert.deepEqual(await outcome(world, proved(world, "a deposit")), fault("StatementRepeated"));
+    });
+
+    it("does not when it was proved again, and not with another word in it", async () => {
+      const at = await voided();
+      await nextBlockAt(world, at + BigInt(4 * DAY));
+      const { signals, deadline, ext } = forgedDeposit().transaction;
+      for (const bent of [
+        shown({ deadline: deadline + 1n }),
+        shown({ signals: signals.with(2, signals[2]! + 1n) }),
+        shown({ signals: signals.slice(1) }),
+        shown({ ext: `${ext.slice(0, 40)}${ext[40] === "0" ? "1" : "0"}${ext.slice(41)}` }),
+        shown({ ext: `${ext}00` }),
+      ])
+        assert.deepEqual(await refuse(bent), fault("DepositStands"));
+      assert.equal(await outcome(world, proved(world, "a deposit")), 3n);
+      assert.deepEqual(await refuse(), fault("DepositStands"));
+    });
   });
 
   for (const [name, of] of [

@@ -307,6 +307,7 @@ describe("pool: tokens", () => {
         ["execute", [[], NO_UPDATE], "Reentered"],
         ["execute", [[world.transfer().transaction], NO_UPDATE], "Reentered"],
         ["payClaim", [configurableAddress, 0n], "Reentered"],
+        ["removeClaim", [configurableAddress, 0n], "Reentered"],
         ["advance", [[], 1n, ZERO_BYTES32, [1n]], "Reentered"],
         ["releaseBond", [configurableAddress], "Reentered"],
       ];

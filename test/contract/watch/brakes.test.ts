@@ -1,5 +1,5 @@
 /**
- * What the watcher says of the guardian's pause, of broken circuits and of a claim that is set aside: see brakes.tree. The
+ * What the watcher says of the guardian's pause, of broken circuits and of claims: see brakes.tree. The
  * pool's keys are toys, whose trapdoor the test knows: only so can it prove what is false.
  */
 import assert from "node:assert/strict";
@@ -9,11 +9,11 @@ import type { Finding } from "../../../scripts/watch/findings.ts";
 import { memoryJournal, type Journal } from "../../../scripts/watch/journal.ts";
 import { connectNode } from "../../../scripts/watch/node.ts";
 import { createWatcher, type Watcher } from "../../../scripts/watch/watcher.ts";
-import type { Address } from "../../../shared/protocol/brands.ts";
+import { mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
-import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
+import { depositDraft, drawField, seal, type Sealed } from "../../support/drafts.ts";
 import { toyKeys, toyProof, toyProved } from "../../support/toy-keys.ts";
-import { recover } from "../pool/recovery.ts";
+import { falseUpdate, recover } from "../pool/recovery.ts";
 import { DAY, nextBlockAt, nextBlockTomorrow, now, outcome } from "../pool/told-world.ts";
 import { actingAs, freshAddress, mustAddress, World } from "../pool/world.ts";
 
@@ -29,7 +29,13 @@ describe("watcher: brakes and claims", function () {
   let restore: () => Promise<void>;
   before(async () => {
     world = await World.start({
-      ...{ keys: KEYS, minimumCap: 1_000n, moreAssets: ["RefusingToken"], guardian: GUARDIAN },
+      ...{
+        keys: KEYS,
+        minimumCap: 1_000n,
+        moreAssets: ["RefusingToken"],
+        guardian: GUARDIAN,
+        provedDelay: 1,
+      },
     });
     token = world.moreAssets[0]!;
     contract = new Contract(token, (await loadArtifact("RefusingToken")).abi, world.owner);
@@ -112,30 +118,57 @@ describe("watcher: brakes and claims", function () {
     assert.deepEqual(await (await look(journal)).alarms(), standing);
   });
 
-  it("says that a claim was set aside, follows the line past it and its payment, and its sums are exact", async () => {
+  it("follows claims and their payment in parts, whoever is paid first; its sums are exact", async () => {
     const [blocked, next] = [freshAddress(), freshAddress()];
     const [, room] = (await world.pool.getFunction("room")(token)) as bigint[];
     const first = withdrawal(room!, freshAddress());
-    for (const member of [first, withdrawal(300n, blocked), withdrawal(200n, next)])
+    for (const member of [first, withdrawal(3_000n, blocked), withdrawal(2_000n, next)])
       assert.equal(typeof (await outcome(world, member)), "bigint");
-    await tomorrow();
-    await world.call(contract, "setRefused", blocked, true);
     const { watcher, found, alarms } = await look();
-    const { receipt } = await recover(world, "payClaim", [token, 0n]);
     assert.deepEqual(await alarms(), []);
-    const aside = found.find(({ code }) => code === "CLAIM_SET_ASIDE");
-    assert.equal(aside?.detail, `claim 0: 300 of ${token} wait for a recipient that the token takes`);
-    assert.equal(aside.txHash, receipt.hash);
+    assert.equal(found.filter(({ code }) => code === "CLAIM_MADE").length, 2);
     const { claims, owed } = watcher.ledger;
-    assert.deepEqual([claims.first(token), claims.waiting(token)], [1, 500n]);
-    assert.equal(owed.get(token), HELD - room!);
+    assert.deepEqual([claims.owed(token), owed.get(token)], [5_000n, HELD - room!]);
 
+    await world.call(contract, "setRefused", blocked, true);
+    await later(DAY / 12);
     await recover(world, "payClaim", [token, 1n]);
-    assert.deepEqual([await alarms(), claims.first(token), claims.waiting(token)], [[], 2, 300n]);
+    const paid = (await contract.getFunction("balanceOf")(next)) as bigint;
+    assert.ok(paid > 0n && paid < 2_000n, String(paid));
+    assert.deepEqual([await alarms(), claims.owed(token)], [[], 5_000n - paid]);
+    assert.equal(owed.get(token), HELD - room! - paid);
+
     await world.call(contract, "setRefused", blocked, false);
-    await recover(world, "payClaim", [token, 0n]);
-    assert.deepEqual([await alarms(), claims.waiting(token)], [[], 0n]);
-    assert.equal(owed.get(token), HELD - room! - 500n);
-    assert.equal(await contract.getFunction("balanceOf")(world.setting.home.pool), HELD - room! - 500n);
+    for (let day = 0; claims.owed(token) > 0n; day++) {
+      assert.ok(day < 10);
+      await tomorrow();
+      for (const [id, { left }] of claims.of(token).entries())
+        if (left > 0n) await recover(world, "payClaim", [token, id]);
+      assert.deepEqual(await alarms(), []);
+    }
+    assert.equal(owed.get(token), HELD - room! - 5_000n);
+    assert.equal(await contract.getFunction("balanceOf")(world.setting.home.pool), HELD - room! - 5_000n);
+  });
+
+  it("says of a claim whose root was revoked that anybody may remove it, removes it where it refutes, and that it is gone", async () => {
+    await world.execute([world.transfer()]);
+    const update = world.updateTo(world.queue, { newRoot: drawField() });
+    await world.execute([], update);
+    const draft = world.withdrawalDraft(freshAddress(), HELD, token);
+    await later(2);
+    const member = toyProved(seal({ ...draft, root: mustField(world.rooted.root) }));
+    assert.equal(typeof (await outcome(world, member)), "bigint");
+    await recover(world, "refuteRootUpdate", falseUpdate(world, update));
+    const { watcher, found, alarms } = await look();
+    await alarms();
+    const { claims, roots } = watcher.ledger;
+    const isRoot = (number: number): boolean => roots.numbered(number) !== undefined;
+    assert.deepEqual(claims.removable(isRoot), [{ asset: token, id: 0 }]);
+    await recover(world, "removeClaim", [token, 0n]);
+    await alarms();
+    assert.deepEqual([claims.removable(isRoot), claims.owed(token)], [[], 0n]);
+    const removed = found.find(({ code }) => code === "CLAIM_REMOVED");
+    assert.equal(removed?.detail, `claim 0 of ${token}: ${HELD} of root ${claims.of(token)[0]!.rootNumber}`);
+    assert.ok(!found.some(({ code }) => code === "CLAIM_WRONG"));
   });
 });

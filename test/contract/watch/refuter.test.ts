@@ -289,6 +289,43 @@ describe("refuter", function () {
     });
   });
 
+  describe("given a true statement with a false proof", () => {
+    const delay = async (): Promise<void> => field.passTime(Number(await ask("changeDelay")) + 1);
+
+    it("of a payment: when its maker proves it again, that is told", async () => {
+      await field.undone(async () => {
+        await field.execute([lie({ ...transfer, proof: deposit.proof })]);
+        const { watcher, found, follow, reports } = await hand("void");
+        await follow();
+        assert.match(reports[0]!.subject, /its maker proves it again$/);
+        await delay();
+        await field.execute([field.attested(transfer)]);
+        await watcher.pass();
+        assert.ok(codes(found).includes("PROVED_AGAIN"));
+        assert.ok(!codes(found).includes("NULLIFIER_TWICE"));
+      });
+    });
+
+    it("of a deposit: when it goes back to its depositor, that is told, and the sums are exact", async () => {
+      await field.undone(async () => {
+        await field.execute([lie({ ...deposit, proof: transfer.proof })]);
+        const { watcher, journal, found, follow, reports } = await hand("void");
+        await follow();
+        assert.match(reports[0]!.subject, /or its depositor has the money back/);
+        const owed = watcher.ledger.owed.get(field.usdcAddress)!;
+        await delay();
+        await send(field.pool, "returnDeposit", deposit.signals, deposit.deadline, deposit.ext);
+        await watcher.pass();
+        assert.ok(codes(found).includes("DEPOSIT_RETURNED"));
+        assert.ok(!codes(found).includes("DEPOSIT_RETURN_WRONG"));
+        assert.equal(watcher.ledger.owed.get(field.usdcAddress), owed - 5n);
+        assert.ok(!codes(watcher.alarms).includes("BALANCE_SHORT"));
+        const kept = await Ledger.from(journal.records());
+        assert.deepEqual(kept.owed, watcher.ledger.owed);
+      });
+    });
+  });
+
   describe("given what is true", () => {
     it("the pool says so, and nothing is sent", async () => {
       await field.undone(async () => {
@@ -443,7 +480,7 @@ describe("refuter", function () {
         await watcher.pass();
         assert.deepEqual(watcher.alarms, []);
         assert.ok(codes(found).includes("CLAIM_MADE"));
-        assert.equal(watcher.ledger.claims.waiting(field.usdcAddress), amount);
+        assert.equal(watcher.ledger.claims.owed(field.usdcAddress), amount);
         assert.equal(watcher.ledger.owed.get(field.usdcAddress), CAP + 50_000_000n);
 
         // In parts, as room comes back.
@@ -454,7 +491,7 @@ describe("refuter", function () {
           left -= left < room! ? left : room!;
           await watcher.pass();
           assert.deepEqual(watcher.alarms, []);
-          const waiting = watcher.ledger.claims.waiting(field.usdcAddress);
+          const waiting = watcher.ledger.claims.owed(field.usdcAddress);
           assert.ok(waiting <= left && waiting >= left - amount / 10_000n, String(waiting));
           left = waiting;
           await field.passTime(DAY_SECS / 2);

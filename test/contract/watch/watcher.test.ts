@@ -189,6 +189,17 @@ describe("watcher", function () {
       });
     });
 
+    it("alarms where a proposed minimum cap is more than the tenth of what the pool has", async () => {
+      await field.undone(async () => {
+        await field.settle(await field.deposit(freshKeys(), 50_000_000n));
+        await send(field.pool, "delistAsset", field.usdcAddress);
+        await send(field.pool, "proposeAsset", field.usdcAddress, 2n * 10n ** 12n);
+        const { watcher } = await field.watcher();
+        await watcher.pass();
+        assert.deepEqual(codes(watcher.alarms), ["CAP_RAISED"]);
+      });
+    });
+
     it("announces once that a proposal has expired, and when it is made again, that it is pending again", async () => {
       await field.undone(async () => {
         const image = imageNamed("another");

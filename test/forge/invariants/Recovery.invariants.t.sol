@@ -56,12 +56,13 @@ contract RecoveryInvariants {
 /// @notice That the campaign is about something: a few hundred fixed steps of the same handler do everything.
 contract RecoveryHandlerTest is Cheats {
     function test_doesEverythingThatCanGoWrong() external {
-        string[11] memory deeds = [
+        string[12] memory deeds = [
             "attested",
             "proved",
             "forged",
             "claims made",
             "claims paid",
+            "claims removed",
             "roots",
             "advanced",
             "passed over",
@@ -69,7 +70,7 @@ contract RecoveryHandlerTest is Cheats {
             "refuted roots",
             "proved again"
         ];
-        uint256[11] memory count;
+        uint256[12] memory count;
         uint256 refusals = 0;
         // Several short lives: in a long one everybody is out, or the circuits are broken.
         for (uint256 life = 0; life < 40; ++life) {

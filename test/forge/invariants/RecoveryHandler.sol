@@ -328,34 +328,57 @@ contract RecoveryHandler is RecoveryPlans {
     function payClaim(uint256 seed) external {
         seed = _mix(seed);
         address asset = _asset(seed);
-        uint256 made = line[asset].length;
-        _payClaim(asset, seed / 4 % 4 == 0 ? seed / 16 % (made + 1) : firstWaiting[asset]);
+        uint256 made = claims_[asset].length;
+        uint256 id = seed / 16 % (made + 1);
+        bool isOut = id < made && _isSuspended(claims_[asset][id]);
+        if (seed / 4 % (isOut ? 2 : 8) == 0) _removeClaim(asset, id);
+        else _payClaim(asset, id);
     }
 
     function _payClaim(address asset, uint256 id) private returns (bool isPaid) {
-        uint256 first = firstWaiting[asset];
-        uint256 left = id < line[asset].length ? line[asset][id].left : 0;
-        Buckets memory buckets = _buckets(asset);
-        uint256 room = _provedRoom(buckets);
-        uint256 amount = room < left ? room : left;
-        bool isRefused = amount > TestToken(asset).balanceOf(address(pool));
+        uint256 left = id < claims_[asset].length ? claims_[asset][id].left : 0;
+        (,, uint256 due,) = pool.claim(asset, id);
         bytes4 fault = 0;
         if (left == 0) fault = IPoolTypes.ClaimUnknown.selector;
-        else if (id > first) fault = IPoolTypes.ClaimNotFirst.selector;
-        else if (room == 0) fault = IPoolTypes.CapReached.selector;
-        else if (isRefused && id < first) fault = IPoolTypes.TransferRefused.selector;
+        else if (_isSuspended(claims_[asset][id])) fault = IPoolTypes.ClaimRevoked.selector;
+        else if (due == 0) fault = IPoolTypes.CapReached.selector;
+        else if (due > TestToken(asset).balanceOf(address(pool))) fault = IPoolTypes.TransferRefused.selector;
+        if (left != 0) vm.assertEq(_dueOf(asset, id, due), true, "in proportion to what it waits for");
+        Buckets memory buckets = _buckets(asset);
         uint256 before = TestToken(asset).balanceOf(RECIPIENT);
+        if (fault == 0) _allot(asset, buckets);
         _attempt(abi.encodeCall(IRecovery.payClaim, (asset, id)), fault);
         uint256 paid = TestToken(asset).balanceOf(RECIPIENT) - before;
-        vm.assertEq(paid, fault != 0 || isRefused ? 0 : amount, "paid as much as there is room for");
+        vm.assertEq(paid, fault != 0 ? 0 : due, "paid what was due");
         if (fault != 0) return false;
-        line[asset][id].left -= paid;
+        claims_[asset][id].left -= paid;
+        claims_[asset][id].weight = claims_[asset][id].left << 64;
         owed[asset] -= paid;
-        if (paid != 0) buckets.letOutByProof(paid, isUnsound);
         buckets_[asset] = buckets;
-        if (id == first && (isRefused || paid == left)) ++firstWaiting[asset];
-        ++done[isRefused ? bytes32("claims set aside") : bytes32("claims paid")];
-        return paid != 0;
+        ++done["claims paid"];
+        return true;
+    }
+
+    function _removeClaim(address asset, uint256 id) private {
+        bytes4 fault = 0;
+        if (id >= claims_[asset].length) fault = IPoolTypes.ClaimUnknown.selector;
+        else if (claims_[asset][id].left == 0 || claims_[asset][id].isRemoved) fault = IPoolTypes.ClaimUnknown.selector;
+        else if (!_isSuspended(claims_[asset][id])) fault = IPoolTypes.ClaimStands.selector;
+        Buckets memory buckets = _buckets(asset);
+        if (fault == 0) _allot(asset, buckets);
+        _attempt(abi.encodeCall(IRecovery.removeClaim, (asset, id)), fault);
+        if (fault != 0) return;
+        Waiting storage one = claims_[asset][id];
+        uint256 rest = (one.weight + (1 << 64) - 1) >> 64;
+        if (rest > waiting[asset]) rest = waiting[asset];
+        owed[asset] -= one.left;
+        excess[asset] -= int256(one.left);
+        (one.isRemoved, one.weight) = (true, 0);
+        waiting[asset] -= rest;
+        if (waiting[asset] == 0) _share(asset, 0);
+        else _share(asset, one.left - rest);
+        buckets_[asset] = buckets;
+        ++done["claims removed"];
     }
 
     function time(uint256 seed) external {
@@ -406,17 +429,24 @@ contract RecoveryHandler is RecoveryPlans {
             int256(worth[asset] + owed[asset] + donated[asset]) - excess[asset] == int256(held), true, "value is conserved"
         );
         Buckets memory buckets = _buckets(asset);
-        vm.assertGe(held + 4 * Brake.quarter(buckets.cap), buckets.balance, "no more left than the caps let out");
+        vm.assertGe(_free(asset) + 4 * Brake.quarter(buckets.cap), buckets.balance, "no more left than the caps let out");
         (uint256 attested, uint256 proved) = pool.room(asset);
         vm.assertEq(attested, buckets.attestedRoom(1, isUnsound), "room for what is attested");
         vm.assertEq(proved, _provedRoom(buckets), "room for proofs");
-        (uint256 made, uint256 first) = pool.claimLine(asset);
-        vm.assertEq(made, line[asset].length, "claims");
-        vm.assertEq(first, firstWaiting[asset], "the first that waits");
+        _checkClaims(asset, buckets, held);
+    }
+
+    function _checkClaims(address asset, Buckets memory buckets, uint256 held) private view {
+        (uint256 made, uint256 all, uint256 still) = pool.claimTotals(asset);
+        vm.assertEq(made, claims_[asset].length, "claims");
+        vm.assertEq(all, owed[asset], "what is owed");
+        vm.assertEq(still, waiting[asset] - _allotment(asset, buckets), "what is not allotted");
         if (made == 0) return;
         uint256 id = _mix(held + made) % made;
-        (, uint256 left) = pool.claim(asset, id);
-        vm.assertEq(left, line[asset][id].left, "a claim of old");
+        (, uint256 left, uint256 due, bool isRevoked) = pool.claim(asset, id);
+        vm.assertEq(left, claims_[asset][id].left, "a claim of old");
+        vm.assertEq(isRevoked, left != 0 && _isSuspended(claims_[asset][id]), "whether it is suspended");
+        vm.assertEq(_dueOf(asset, id, due), true, "its part");
     }
 
     function _checkTree(uint256 any) private view {
@@ -471,8 +501,10 @@ contract RecoveryHandler is RecoveryPlans {
     }
 
     function _payAll(address asset) private {
-        for (uint256 id = 0; id < line[asset].length; ++id) {
-            while (line[asset][id].left != 0) {
+        for (uint256 id = 0; id < claims_[asset].length; ++id) {
+            if (claims_[asset][id].left == 0 || claims_[asset][id].isRemoved) continue;
+            if (_isSuspended(claims_[asset][id])) _removeClaim(asset, id);
+            while (!claims_[asset][id].isRemoved && claims_[asset][id].left != 0) {
                 if (!_payClaim(asset, id)) vm.warp(block.timestamp + 12 hours);
             }
         }

@@ -60,8 +60,13 @@ struct Signer {
 }
 
 struct Waiting {
-    address recipient;
+    /// What is not paid.
     uint256 left;
+    /// Of that, what is not allotted: in parts of 2^64.
+    uint256 weight;
+    /// The root that it was proved on.
+    uint256 root;
+    bool isRemoved;
 }
 
 /// @title What refutations, brakes, claims and the tree should be after everything that happened
@@ -85,8 +90,9 @@ abstract contract RecoveryModel is World {
     /// money is there whose notes are void.
     mapping(address asset => int256) internal excess;
     mapping(address asset => Buckets) internal buckets_;
-    mapping(address asset => Waiting[]) internal line;
-    mapping(address asset => uint256) internal firstWaiting;
+    mapping(address asset => Waiting[]) internal claims_;
+    /// Of what is owed, what is not allotted.
+    mapping(address asset => uint256) internal waiting;
 
     function _addNote(address asset, uint256 value, uint256 leafIndex) internal {
         notes.push(Note(asset, value, leafIndex, false, 0));
@@ -146,9 +152,62 @@ abstract contract RecoveryModel is World {
         return (heardAt > attestedFrom ? heardAt : attestedFrom) + 6 hours;
     }
 
-    /// @dev As a movement would find them.
-    function _buckets(address asset) internal view returns (Buckets memory) {
-        return Brake.now_(buckets_[asset], TestToken(asset).balanceOf(address(pool)), minimumCap);
+    /// @dev As a movement would find them. What is allotted counts as having left.
+    function _buckets(address asset) internal view returns (Buckets memory levels) {
+        uint256 held = TestToken(asset).balanceOf(address(pool));
+        uint256 fixedAt = buckets_[asset].fixedAt;
+        levels = Brake.now_(buckets_[asset], held, minimumCap);
+        if (levels.fixedAt != fixedAt) levels.balance = _free(asset);
+    }
+
+    function _free(address asset) internal view returns (uint256) {
+        uint256 held = TestToken(asset).balanceOf(address(pool));
+        uint256 allotted = owed[asset] - waiting[asset];
+        return held > allotted ? held - allotted : 0;
+    }
+
+    // ------------------------------------------------------------------ claims
+
+    /// @dev What `claims_` get now, all together: what there is room for, and what is there.
+    function _allotment(address asset, Buckets memory levels) internal view returns (uint256 part) {
+        part = _provedRoom(levels);
+        if (part > _free(asset)) part = _free(asset);
+        if (part > waiting[asset]) part = waiting[asset];
+    }
+
+    /// @dev With them the buckets have counted it.
+    function _allot(address asset, Buckets memory levels) internal {
+        uint256 part = _allotment(asset, levels);
+        if (part == 0) return;
+        Brake.letOutByProof(levels, part, isUnsound);
+        _share(asset, part);
+    }
+
+    /// @dev In proportion to what each waits for.
+    function _share(address asset, uint256 part) internal {
+        uint256 all = waiting[asset];
+        if (part > all) part = all;
+        for (uint256 i = 0; i < claims_[asset].length; ++i) {
+            Waiting storage one = claims_[asset][i];
+            one.weight = part == all ? 0 : one.weight * (all - part) / all;
+        }
+        waiting[asset] = all - part;
+    }
+
+    /// @dev What the pool says is due now, which may be a unit less than it exactly is.
+    function _dueOf(address asset, uint256 id, uint256 said) internal view returns (bool) {
+        Waiting storage one = claims_[asset][id];
+        if (_isSuspended(one)) return said == 0;
+        uint256 part = _allotment(asset, _buckets(asset));
+        uint256 all = waiting[asset];
+        uint256 weight = part == all ? 0 : one.weight * (all - part) / all;
+        if (weight > (all - part) << 64) weight = (all - part) << 64;
+        uint256 due = one.left - (weight >> 64);
+        return said <= due && said + 2 >= due;
+    }
+
+    function _isSuspended(Waiting storage one) internal view returns (bool) {
+        return one.isRemoved || roots[one.root].isRevoked;
     }
 
     function _provedRoom(Buckets memory levels) internal view returns (uint256) {

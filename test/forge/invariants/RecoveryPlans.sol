@@ -202,15 +202,20 @@ abstract contract RecoveryPlans is RecoveryModel {
 
     function _capFault(Act memory act) private view returns (bytes4) {
         Buckets memory buckets = _buckets(act.asset);
+        bool isEnough = act.amount <= TestToken(act.asset).balanceOf(address(pool));
         // The pool asks for one signer: a second one lets out no more.
-        uint256 room = act.isAttested ? buckets.attestedRoom(1, isUnsound) : _provedRoom(buckets);
+        bool isRoom = act.amount <= buckets.attestedRoom(1, isUnsound);
         bool isSwap = act.transaction.kind == Statements.SWAP;
-        bool isHeld = !act.isAttested && firstWaiting[act.asset] < line[act.asset].length;
-        if (act.amount > room || isHeld) {
-            return act.isAttested || isSwap ? IPoolTypes.CapReached.selector : bytes4(IPoolTypes.ClaimAdded.selector);
+        if (!act.isAttested) {
+            uint256 part = _allotment(act.asset, buckets);
+            if (part != 0) buckets.letOutByProof(part, isUnsound);
+            isRoom = part == waiting[act.asset] && act.amount <= _provedRoom(buckets);
+        }
+        if (!isRoom) {
+            if (act.isAttested || isSwap) return IPoolTypes.CapReached.selector;
+            return isEnough ? bytes4(IPoolTypes.ClaimAdded.selector) : IPoolTypes.ClaimTooLarge.selector;
         }
         // Only what was forged can leave the pool without enough.
-        bool isEnough = act.amount <= TestToken(act.asset).balanceOf(address(pool));
         return isEnough ? bytes4(0) : IPoolTypes.TransferRefused.selector;
     }
 
@@ -223,6 +228,7 @@ abstract contract RecoveryPlans is RecoveryModel {
         Buckets memory buckets = _buckets(act.asset);
         address tokenOut = act.transaction.kind == Statements.SWAP ? address(bytes20(_head(act.transaction.ext, 20))) : address(0);
         Buckets memory bucketsOut = _buckets(tokenOut == address(0) ? act.asset : tokenOut);
+        if ((expected == 0 || isClaim) && _leavesByProof(act)) _allot(act.asset, buckets);
         Outcome memory outcome = _execute(_one(act.transaction), _noUpdate(), depositor).members[0];
         ++done[isClaim ? bytes32("claims made") : bytes32(expected)];
         if (expected != 0 && !isClaim) {
@@ -243,14 +249,20 @@ abstract contract RecoveryPlans is RecoveryModel {
         _addEnd();
     }
 
+    function _leavesByProof(Act memory act) private pure returns (bool) {
+        return !act.isAttested && act.amount != 0 && act.transaction.kind != Statements.DEPOSIT;
+    }
+
     function _settleMoney(Act memory act, Buckets memory buckets, bool isClaim) private {
         if (act.transaction.kind == Statements.DEPOSIT) {
             buckets.takeIn(act.amount);
-        } else if (isClaim) {
-            line[act.asset].push(Waiting(RECIPIENT, act.amount));
-            owed[act.asset] += act.amount;
         } else if (act.isAttested) {
             buckets.letOut(act.amount);
+        } else if (isClaim) {
+            uint256 root = numberOf[act.transaction.signals[1]] - 1;
+            claims_[act.asset].push(Waiting(act.amount, act.amount << 64, root, false));
+            owed[act.asset] += act.amount;
+            waiting[act.asset] += act.amount;
         } else {
             buckets.letOutByProof(act.amount, isUnsound);
         }

@@ -9,7 +9,7 @@ import {TokenStandIn} from "../support/StandIns.sol";
 import {Draft, Statements} from "../support/Statements.sol";
 import {Outcome, World, WorldOptions} from "../support/World.sol";
 
-/// @notice What the brakes let out, with amounts up to the widest, and claims in their line.
+/// @notice What the brakes let out, with amounts up to the widest, and claims that share it.
 contract BrakesTest is World {
     using Brake for Buckets;
 
@@ -20,8 +20,9 @@ contract BrakesTest is World {
     bytes private constant TRUE = abi.encode(uint256(1));
 
     Buckets private buckets;
+    /// By claims, when the last of them was made.
+    uint256 private waitedFor;
     uint256[] private left;
-    uint256 private first;
 
     function setUp() external {
         minimumCap = 1000;
@@ -85,9 +86,7 @@ contract BrakesTest is World {
             draft.proof = Proofs.good();
             IPoolTypes.Transaction memory transaction = _bind(draft);
             verifiers[Statements.SPEND].register(transaction.signals);
-            bool isRoom = amount <= _provedRoom() && left.length == first;
-            uint256 before = odd.balanceOf(address(pool));
-            return _moveByProof(_executeOne(transaction), amount, isRoom, before);
+            return _moveByProof(transaction, amount);
         }
         // At a threshold of one, two signers let out no more than one does.
         uint256 room = _attestedRoom(threshold);
@@ -116,17 +115,35 @@ contract BrakesTest is World {
         buckets = next;
     }
 
-    function _moveByProof(Outcome memory outcome, uint256 amount, bool isRoom, uint256 held) private {
-        if (isRoom && !outcome.isExecuted) {
-            vm.assertGe(amount, held + 1, "refused although there was enough");
-            return _assertRejected(outcome, IPoolTypes.TransferRefused.selector);
+    /// @dev What claims are allotted on the way is the pool's to say: never more than there is room for, and little less.
+    function _moveByProof(IPoolTypes.Transaction memory transaction, uint256 amount) private {
+        uint256 held = odd.balanceOf(address(pool));
+        Buckets memory next = _now(held);
+        uint256 waiting = waitedFor;
+        uint256 part = waiting - _waiting();
+        _mustBeRight(part, waiting, held);
+        if (part != 0) next.letOutByProof(part, false);
+        bool isRoom = part == waiting && amount <= next.provedRoom(false, _isGone());
+        uint256 countable = type(uint128).max - _owed();
+        Outcome memory outcome = _executeOne(transaction);
+        if (amount > held || (!isRoom && amount > countable)) {
+            return _assertRejected(outcome, isRoom ? IPoolTypes.TransferRefused.selector : IPoolTypes.ClaimTooLarge.selector);
         }
         _assertExecuted(outcome);
         vm.assertEq(outcome.claimed, isRoom ? 0 : amount, "paid, or a claim");
-        Buckets memory next = _now(held);
         if (isRoom) next.letOutByProof(amount, false);
-        else left.push(amount);
+        waitedFor = waiting - part + outcome.claimed;
         buckets = next;
+    }
+
+    function _mustBeRight(uint256 part, uint256 waiting, uint256 held) private view {
+        uint256 most = _provedRoom();
+        uint256 allotted = _owed() - waiting;
+        uint256 free = held > allotted ? held - allotted : 0;
+        if (most > free) most = free;
+        if (most > waiting) most = waiting;
+        vm.assertGe(most, part, "no more than there is room for");
+        vm.assertGe(part + waiting / 2 ** 62 + 1, most, "and little less");
     }
 
     function _now(uint256 held) private view returns (Buckets memory) {
@@ -143,36 +160,39 @@ contract BrakesTest is World {
     }
 
     function _provedRoom() private view returns (uint256) {
+        return _now(odd.balanceOf(address(pool))).provedRoom(false, _isGone());
+    }
+
+    function _isGone() private view returns (bool) {
         (,, uint64 silentFrom) = pool.brakes();
-        return _now(odd.balanceOf(address(pool))).provedRoom(false, _isShut() || block.timestamp >= silentFrom);
+        return _isShut() || block.timestamp >= silentFrom;
     }
 
     // ------------------------------------------------------------------ claims
 
-    /// @dev A line of claims, each paid whole or in parts over the windows, in order and once; some recipients the token
-    /// refuses for a while: theirs stand aside, and can be paid when it does not.
-    function testFuzz_paysClaimsInOrderAndOnce(uint256 seed) external {
+    /// @dev Each is paid its part of what there was room for, at any time and in any order; in the end everything, once.
+    /// Recipients whom the token refuses for a while lose nothing by it, and nobody else does.
+    function testFuzz_sharesRoomAmongClaims(uint256 seed) external {
         odd.mint(address(pool), 1e6);
         uint256 count = seed % 4 + 2;
         uint256 total = 0;
         for (uint256 i = 0; i < count; ++i) {
             uint256 amount = 1 + uint256(keccak256(abi.encode(seed, i))) % 90_000;
-            // The first finds no room, so the others find a line.
+            // The first finds no room, so the others find that it waits.
             if (i == 0) amount += 100_001;
             _claim(amount, i);
             total += amount;
         }
-        uint256 claimed = total;
-        for (uint256 step = 0; total != 0; ++step) {
+        uint256 paid = 0;
+        for (uint256 step = 0; paid != total; ++step) {
             uint256 draw = uint256(keccak256(abi.encode(seed, "step", step)));
             bool isRefusing = step < 12 && draw % 4 == 0;
             odd.behave(TokenStandIn.Behaviour(1000, 1000, false, isRefusing, false, TRUE));
-            uint256 id = draw / 4 % 2 == 0 ? draw / 8 % (count + 1) : first;
-            if (step >= 12) id = _firstUnpaid();
-            total -= _pay(id, isRefusing);
+            paid += _pay(step < 12 ? draw / 8 % (count + 1) : step % count, isRefusing);
             if (draw / 64 % 3 == 0 || step >= 12) vm.warp(block.timestamp + 1 days);
+            vm.assertEq(_owed(), total - paid, "nothing is lost");
         }
-        vm.assertEq(odd.balanceOf(RECIPIENT), claimed, "exactly what was claimed");
+        vm.assertEq(odd.balanceOf(RECIPIENT), total, "exactly what was claimed");
     }
 
     function _claim(uint256 amount, uint256 salt) private {
@@ -186,32 +206,68 @@ contract BrakesTest is World {
         left.push(amount);
     }
 
-    function _firstUnpaid() private view returns (uint256 id) {
-        while (left[id] == 0) ++id;
-    }
-
     function _pay(uint256 id, bool isRefusing) private returns (uint256 paid) {
-        (, uint256 room) = pool.room(address(odd));
         uint256 before = odd.balanceOf(RECIPIENT);
+        (, uint256 amount, uint256 due,) = pool.claim(address(odd), id);
+        vm.assertEq(amount, id < left.length ? left[id] : 0, "what is left of it");
+        vm.assertGe(amount, due, "no more than that");
         bytes4 fault = 0;
-        if (id >= left.length || left[id] == 0) fault = IPoolTypes.ClaimUnknown.selector;
-        else if (id > first) fault = IPoolTypes.ClaimNotFirst.selector;
-        else if (room == 0) fault = IPoolTypes.CapReached.selector;
-        else if (isRefusing && id < first) fault = IPoolTypes.TransferRefused.selector;
+        if (amount == 0) fault = IPoolTypes.ClaimUnknown.selector;
+        else if (due == 0) fault = IPoolTypes.CapReached.selector;
+        else if (isRefusing) fault = IPoolTypes.TransferRefused.selector;
         try pool.payClaim(address(odd), id) {
             vm.assertEq(bytes32(fault), bytes32(0), "paid, although it should be refused");
         } catch (bytes memory reason) {
             vm.assertEq(bytes32(Statements.selectorOf(reason)), bytes32(fault), "why not");
         }
         paid = odd.balanceOf(RECIPIENT) - before;
-        if (fault != 0 || isRefusing) vm.assertEq(paid, 0, "nothing paid");
-        else vm.assertEq(paid, left[id] < room ? left[id] : room, "as much as there is room for");
-        if (fault != 0) return 0;
-        left[id] -= paid;
-        if (id == first && (isRefusing || left[id] == 0)) ++first;
-        (, uint256 waits) = pool.claimLine(address(odd));
-        vm.assertEq(waits, first, "the first that waits");
-        (, uint256 rest) = pool.claim(address(odd), id);
-        vm.assertEq(rest, left[id], "what is left of it");
+        vm.assertEq(paid, fault == 0 ? due : 0, "paid what is due");
+        if (paid != 0) left[id] -= paid;
+    }
+
+    function _owed() private view returns (uint256 owed) {
+        (, owed,) = pool.claimTotals(address(odd));
+    }
+
+    function _waiting() private view returns (uint256 waiting) {
+        (,, waiting) = pool.claimTotals(address(odd));
+    }
+
+    /// @dev Allotments of any width: what each claim may take is never more than what all were allotted, and within a
+    /// unit and a 2^-60th of its part.
+    function testFuzz_allotsNoMoreThanThereIs(uint256 seed, uint256 balance) external {
+        odd.mint(address(pool), _within(balance, 1 << 20, 1 << 127));
+        uint256 held = odd.balanceOf(address(pool));
+        for (uint256 i = 0; i < 12; ++i) {
+            seed = uint256(keccak256(abi.encode(seed, i)));
+            uint256 share = seed >> 8 & 3 == 0 ? 1 : held >> (seed >> 16 & 63);
+            if (seed & 3 != 0 && share != 0) _tryToClaim(share, i);
+            else if (left.length != 0) _tryToPull((seed >> 32) % left.length);
+            if (seed >> 4 & 3 != 0) vm.warp(block.timestamp + (seed >> 64) % 30 hours);
+            uint256 due = 0;
+            for (uint256 id = 0; id < left.length; ++id) {
+                (, uint256 amount, uint256 part,) = pool.claim(address(odd), id);
+                vm.assertEq(amount, left[id], "what is left of it");
+                due += part;
+            }
+            vm.assertGe(_owed() - _waiting(), due, "no more is due than was allotted");
+            vm.assertGe(odd.balanceOf(address(pool)), due, "and all of it is there");
+        }
+    }
+
+    function _tryToClaim(uint256 amount, uint256 salt) private {
+        Draft memory draft = _withdrawal(Statements.SPEND, salt, address(odd), amount, RECIPIENT);
+        draft.proof = Proofs.good();
+        IPoolTypes.Transaction memory transaction = _bind(draft);
+        verifiers[Statements.SPEND].register(transaction.signals);
+        Outcome memory outcome = _executeOne(transaction);
+        if (outcome.claimed != 0) left.push(amount);
+    }
+
+    function _tryToPull(uint256 id) private {
+        (,, uint256 due,) = pool.claim(address(odd), id);
+        if (due == 0) return;
+        pool.payClaim(address(odd), id);
+        left[id] -= due;
     }
 }

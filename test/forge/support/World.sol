@@ -456,7 +456,7 @@ abstract contract World is Cheats {
         if (reason == IPoolTypes.AuthorizationMalformed.selector) return transaction.kind == Statements.DEPOSIT;
         return reason == IPoolTypes.TransferRefused.selector || reason == IPoolTypes.TransferMismatch.selector
             || reason == IPoolTypes.SwapFailed.selector || reason == IPoolTypes.FloorMissed.selector
-            || reason == IPoolTypes.CapReached.selector || reason == IPoolTypes.AmountOutOfRange.selector || reason == IPoolTypes.GasExhausted.selector;
+            || reason == IPoolTypes.CapReached.selector || reason == IPoolTypes.ClaimTooLarge.selector || reason == IPoolTypes.AmountOutOfRange.selector || reason == IPoolTypes.GasExhausted.selector;
     }
 
     function _readMember(Vm.Log memory log, IPoolTypes.Transaction memory transaction)
@@ -508,7 +508,7 @@ abstract contract World is Cheats {
     function _readClaim(Vm.Log memory log, IPoolTypes.Transaction memory transaction) private pure returns (uint256 amount) {
         vm.assertEq(log.topics[1], Statements.hashOf(transaction), "the claim's statement");
         vm.assertEq(uint256(log.topics[2]), transaction.signals[2], "the claim's asset");
-        (,, amount) = abi.decode(log.data, (uint256, address, uint256));
+        (,, amount,) = abi.decode(log.data, (uint256, address, uint256, uint64));
         vm.assertEq(amount, transaction.signals[3], "the claim's amount");
     }
 

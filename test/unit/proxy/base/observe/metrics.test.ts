@@ -23,8 +23,8 @@ const STANDING: Snapshot = {
   brakes: {
     ...{ attestedFrom: 4_000, isUnsound: true },
     assets: [
-      { attestedRoom: 75n, provedRoom: 25n, waitingClaims: 3, claimsSetAside: 1 },
-      { attestedRoom: 10n ** 30n, provedRoom: 0n, waitingClaims: 0, claimsSetAside: 0 },
+      { attestedRoom: 75n, provedRoom: 25n, claimsWaiting: 3n, claimsDue: 1n },
+      { attestedRoom: 10n ** 30n, provedRoom: 0n, claimsWaiting: 0n, claimsDue: 0n },
     ],
   },
   disk: { freeBytes: 3e9, sizeBytes: 8e9 },
@@ -146,7 +146,9 @@ describe("base/observe/metrics", () => {
       ["attested", "proved"].map((way) => first.value("cloister_room_units", { asset, way })),
     );
     assert.deepEqual(rooms, [75, 25, 1e30, 0]);
-    const claims = ["waiting", "aside"].map((state) => first.value("cloister_claims", { asset: "0", state }));
+    const claims = ["waiting", "due"].map((state) =>
+      first.value("cloister_claimed_units", { asset: "0", state }),
+    );
     assert.deepEqual(claims, [3, 1]);
     standing = {
       ...STANDING,
@@ -171,7 +173,7 @@ describe("base/observe/metrics", () => {
     assert.ok(!names.includes("cloister_oldest_waiting_ticket_seconds"));
     assert.ok(!names.includes("cloister_gas_wallet_balance_ether"));
     assert.ok(!names.includes("cloister_data_folder_free_bytes"));
-    for (const name of ["cloister_room_units", "cloister_claims", "cloister_unsound"])
+    for (const name of ["cloister_room_units", "cloister_claimed_units", "cloister_unsound"])
       assert.ok(!names.includes(name), name);
     assert.ok(!names.includes("cloister_sequencer_last_turn_timestamp_seconds"));
     assert.ok(names.includes("cloister_indexed_block"));

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IPoolTypes} from "./IPoolTypes.sol";
+
+/// @title What the pool asks its own module
+/// @notice Is no function of the pool: nobody else can have it run in the pool's storage.
+interface IClaims is IPoolTypes {
+    /// @notice Whether a proved amount may leave now, and then counts it. Else makes a claim of it.
+    /// @param recipient zero for a swap, of which no claim is made: reverts with CapReached
+    /// @param root that the statement was proved on
+    function takeProved(bytes32 statementHash, address asset, address recipient, uint256 amount, uint256 root)
+        external
+        returns (bool isRoom);
+}
