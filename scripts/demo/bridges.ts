@@ -9,7 +9,7 @@ import {
   balanceOnChain,
   depositAtExchange,
   exchangeBalance,
-  fastFee,
+  feeTaken,
   giveOnAltchain,
   sendFromExchange,
   sendOnChain,
@@ -48,7 +48,6 @@ export async function showBridges(stage: Stage): Promise<void> {
   const { service, developer } = await stage.feeWallets();
   const before = { service: held(service), developer: held(developer) };
   const account = await stage.account();
-  const ways = await Ways.open(bridges);
   say(`\nBridges, on the first network (${entry.base_url})`);
 
   say(
@@ -64,7 +63,7 @@ export async function showBridges(stage: Stage): Promise<void> {
   const fromExchange = await first.bridges.fromExchange({ refundAddress: account.address });
   await sendFromExchange(bridges, account, fromExchange.address, FROM_EXCHANGE);
   await arrive(stage, first, "from the exchange", fromExchange.bridgeId);
-  const arrivedFirst = ways.after("exchange", FROM_EXCHANGE - EXCHANGE_FEE);
+  const arrivedFirst = FROM_EXCHANGE - EXCHANGE_FEE - FROM_EXCHANGE_FEE;
   say(`     The first wallet holds ${money(held(first))} in private.`);
 
   say(`\n  3. First wallet pays ${money(PAID_ON)} to the second, in private.`);
@@ -108,7 +107,12 @@ export async function showBridges(stage: Stage): Promise<void> {
   await takeBackAlone(stage, bridges, firstSeed, account);
 
   await Promise.all([first, second, service, developer].map((wallet) => wallet.sync()));
-  const arrivals = [arrivedFirst, ways.after("altchain", FROM_ALTCHAIN), ways.after("other", FROM_CHAIN)];
+  const home = { rpc: entry.chain_rpc, chain_id: entry.chain_id };
+  const arrivals = [
+    arrivedFirst,
+    FROM_ALTCHAIN - (await feeTaken(home, FROM_ALTCHAIN)),
+    FROM_CHAIN - (await feeTaken(home, FROM_CHAIN)),
+  ];
   const feesOf = (party: "service" | "developer"): bigint =>
     sum(arrivals.map((amount) => stage.feeOf(party, "deposit", usdc, amount))) +
     stage.feeOf(party, "transfer", usdc, PAID_ON) +
@@ -130,12 +134,12 @@ export async function showBridges(stage: Stage): Promise<void> {
   check("exchange account, before the withdrawal", begun - FROM_EXCHANGE, onExchange);
   check(
     "exchange account",
-    begun - FROM_EXCHANGE + ways.after("to-exchange", TO_EXCHANGE),
+    begun - FROM_EXCHANGE + TO_EXCHANGE - (await feeTaken(bridges.perpvenue, TO_EXCHANGE)),
     await exchangeBalance(bridges, account.address),
   );
   check(
     "recipient on the other chain",
-    ways.after("to-other", TO_CHAIN),
+    TO_CHAIN - (await feeTaken(chain, TO_CHAIN)),
     await balanceOnChain(chain, recipient),
   );
   check("left at the source address", 0n, await balanceOnChain(chain, fromChain.source?.address ?? ""));
@@ -184,34 +188,6 @@ async function takeBackAlone(
 
 /** Its burns wait until they are final, and offer so much to whoever keeps the attester: which takes all of it. */
 const FROM_EXCHANGE_FEE = 200_000n;
-
-type Way = "exchange" | "altchain" | "other" | "to-exchange" | "to-other";
-
-/** What is left of an amount behind the attester's fee, by way. */
-class Ways {
-  readonly #fees: ReadonlyMap<Way, (amount: bigint) => bigint>;
-
-  private constructor(fees: ReadonlyMap<Way, (amount: bigint) => bigint>) {
-    this.#fees = fees;
-  }
-
-  static async open(bridges: BridgesEntry): Promise<Ways> {
-    const { home, perpvenue, altchain, chains } = bridges;
-    const other = chains[0]?.domain ?? 0;
-    const ends: readonly (readonly [Way, number, number])[] = [
-      ["altchain", altchain.domain, home.domain],
-      ["other", other, home.domain],
-      ["to-exchange", home.domain, perpvenue.domain],
-      ["to-other", home.domain, other],
-    ];
-    const fees = ends.map(async ([way, from, to]) => [way, await fastFee(bridges, from, to)] as const);
-    return new Ways(new Map([["exchange", () => FROM_EXCHANGE_FEE], ...(await Promise.all(fees))]));
-  }
-
-  after(way: Way, amount: bigint): bigint {
-    return amount - (this.#fees.get(way)?.(amount) ?? 0n);
-  }
-}
 
 function sum(amounts: readonly bigint[]): bigint {
   return amounts.reduce((total, amount) => total + amount, 0n);

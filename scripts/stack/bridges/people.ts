@@ -15,10 +15,13 @@ import { postAction, sendToEvm, signAction } from "../../stand-ins/venues/exchan
 import { readAmount, writeAmount } from "../../stand-ins/venues/exchange/amounts.ts";
 
 const GAS_MONEY = 10n ** 18n;
-const [FAST, SAFE] = [1_000, 2_000];
+const SAFE = 2_000;
 
 const MESSENGER = new Interface([
   "function depositForBurnWithHook(uint256 amount, uint32 destinationDomain, bytes32 mintRecipient, address burnToken, bytes32 destinationCaller, uint256 maxFee, uint32 minFinalityThreshold, bytes hookData)",
+]);
+const MINTS = new Interface([
+  "event MintAndWithdraw(address indexed mintRecipient, uint256 amount, address indexed mintToken, uint256 feeCollected)",
 ]);
 const TOKEN = new Interface([
   "function approve(address spender, uint256 value)",
@@ -112,18 +115,26 @@ async function attested({ attester_url: url }: BridgesEntry, domain: number, has
   return found;
 }
 
-const fees = z.array(z.object({ finalityThreshold: z.int(), minimumFee: z.number() }));
-
-/** What the attester keeps of a fast burn from one domain to another: rounded up, never free. */
-export async function fastFee(
-  { attester_url: url }: BridgesEntry,
-  from: number,
-  to: number,
-): Promise<(amount: bigint) => bigint> {
-  const response = await fetch(`${url}/v2/burn/USDC/fees/${String(from)}/${String(to)}`);
-  const fast = fees.parse(await response.json()).find(({ finalityThreshold }) => finalityThreshold <= FAST);
-  const parts = BigInt(Math.round((fast?.minimumFee ?? 0) * 100));
-  return (amount) => (amount * parts + 999_999n) / 1_000_000n;
+/**
+ * What the attester kept of a burn of so much that came to this chain: the fee of a fast one, and nothing where the burn was
+ * final before the attester could vouch for it.
+ */
+export async function feeTaken(
+  chain: { readonly rpc: string; readonly chain_id: number },
+  burnt: bigint,
+): Promise<bigint> {
+  const provider = chainAt(chain);
+  try {
+    const topics = [MINTS.getEvent("MintAndWithdraw")!.topicHash];
+    const logs = await provider.getLogs({ topics, fromBlock: 0, toBlock: "latest" });
+    for (const log of logs) {
+      const { amount, feeCollected } = MINTS.parseLog(log)!.args as unknown as Record<string, bigint>;
+      if (amount! + feeCollected! === burnt) return feeCollected!;
+    }
+  } finally {
+    provider.destroy();
+  }
+  throw new Error(`no burn of ${burnt} came to the chain ${chain.chain_id}`);
 }
 
 // ---------------------------------------------------------------- other chains
