@@ -141,7 +141,10 @@ export class Place {
     ...args: readonly unknown[]
   ): Promise<ContractTransactionReceipt> {
     const contract = new Contract(this.forwarders.target, FORWARDERS_ABI, sender);
-    return (await contract.getFunction(name)(...args)).wait();
+    const method = contract.getFunction(name);
+    // An estimate is of this second: in the next one the pool's bucket may write a word more.
+    const gasLimit = ((await method.estimateGas(...args)) * 3n) / 2n;
+    return (await method(...args, { gasLimit })).wait();
   }
 
   /** The fault with which a call reverts. */
