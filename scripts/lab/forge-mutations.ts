@@ -34,6 +34,8 @@ export const MUTATIONS: readonly Mutation[] = Object.entries(WAYS).flatMap(([fil
 const COPIED = [
   ...["shared/contracts", "scripts/stand-ins/contracts", "test/support/contracts"],
   ...["package.json", "tsconfig.json", "scripts/build/contracts.ts", "scripts/build/solc-thread.mjs"],
+  // The builder writes the interface into it.
+  "shared/protocol/SPEC.md",
 ];
 
 /** Builds the pool with that one edit; the folder of its compiled contracts, from the project's root. */

@@ -217,7 +217,7 @@ class Alone {
     const frontier = this.#frontier.nodes();
     const [leaves, headBefore] = [[...this.#waiting], this.#rootedHead];
     this.#append(count);
-    const receipt = await transact(this.#pool, "advance", frontier, count, headBefore, leaves);
+    const receipt = await transact(this.#pool, "advance", frontier, count, headBefore, leaves, []);
     await this.#mustBeRoot();
     return Number(receipt.gasUsed);
   }

@@ -26,7 +26,7 @@ abstract contract Claims is Brakes, RootLedger, IClaims, IRecovery {
     // ------------------------------------------------------------------ coming and going
 
     /// @inheritdoc IClaims
-    function takeProved(bytes32 statementHash, address asset, address recipient, uint256 amount, uint256 root)
+    function takeProved(bytes32 statementHash, address asset, address recipient, uint256 amount, uint40 rootNumber)
         external
         returns (bool isRoom)
     {
@@ -36,6 +36,22 @@ abstract contract Claims is Brakes, RootLedger, IClaims, IRecovery {
             return true;
         }
         if (recipient == address(0)) revert CapReached(asset, 0, 0);
+        uint256 id = claims[asset].length;
+        claims[asset].push();
+        claimOf[statementHash] = id + 1;
+        _wait(asset, id, recipient, amount, rootNumber, sharing);
+        emit ClaimAdded(statementHash, asset, id, recipient, amount, rootNumber);
+    }
+
+    /// @dev From now on it waits for all of it.
+    function _wait(
+        address asset,
+        uint256 id,
+        address recipient,
+        uint256 amount,
+        uint40 rootNumber,
+        Sharing memory sharing
+    ) private {
         // No note is worth more than the pool holds, unless it is forged; and it would have all of every allotment.
         uint256 most = TokenCalls.balance(asset);
         uint256 countable = type(uint128).max - sharing.owed;
@@ -44,9 +60,33 @@ abstract contract Claims is Brakes, RootLedger, IClaims, IRecovery {
         sharing.owed += uint128(amount);
         sharing.waiting += uint128(amount);
         sharings[asset] = sharing;
-        uint40 number = roots[root].sequencePlusOne - 1;
-        emit ClaimAdded(statementHash, asset, claims[asset].length, recipient, amount, number);
-        claims[asset].push(Claim(recipient, number, sharing.epoch, sharing.scale, uint128(amount), sharing.product));
+        claims[asset][id] = Claim(recipient, rootNumber, sharing.epoch, sharing.scale, uint128(amount), sharing.product);
+    }
+
+    /// @dev The claim of a statement that comes again. What it was allotted while it was removed went to the others.
+    function _restoreClaim(bytes32 earlier, Statement calldata statement) internal {
+        uint256 idPlusOne = claimOf[earlier];
+        if (idPlusOne == 0) return;
+        claimOf[statement.hash] = idPlusOne;
+        (address asset, uint256 id) = (statement.token, idPlusOne - 1);
+        Claim memory claim_ = claims[asset][id];
+        // All of it was paid.
+        if (claim_.amount == 0) return;
+        if (claim_.epoch == REMOVED) {
+            _openWindow(asset);
+            _wait(asset, id, claim_.recipient, claim_.amount, statement.rootNumber, _allot(asset));
+        } else {
+            claims[asset][id].rootNumber = statement.rootNumber;
+        }
+        emit ClaimRooted(asset, id, statement.rootNumber);
+    }
+
+    /// @dev What restored it is false: it is suspended as it was.
+    function _suspendClaim(bytes32 statementHash, address asset, uint40 rootNumber) internal {
+        uint256 idPlusOne = claimOf[statementHash];
+        if (idPlusOne == 0 || claims[asset][idPlusOne - 1].amount == 0) return;
+        claims[asset][idPlusOne - 1].rootNumber = rootNumber;
+        emit ClaimRooted(asset, idPlusOne - 1, rootNumber);
     }
 
     /// @inheritdoc IRecovery
@@ -177,8 +217,7 @@ abstract contract Claims is Brakes, RootLedger, IClaims, IRecovery {
 
     /// @dev What was proved on a root that is none any more was perhaps never anybody's.
     function _isSuspended(Claim memory claim_) private view returns (bool) {
-        return claim_.epoch == REMOVED
-            || (claim_.rootNumber <= position.revokedUpTo && _isRevoked(claim_.rootNumber, claim_.rootNumber));
+        return claim_.epoch == REMOVED || _isRevokedRoot(claim_.rootNumber);
     }
 
     function _provedRoomNow(address asset) private view returns (uint256 proved) {

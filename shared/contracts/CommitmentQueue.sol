@@ -30,24 +30,6 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
         return position.leafCount + leaves < CAPACITY;
     }
 
-    /// @dev Only after `_appendFault` found nothing.
-    function _append(uint256[] calldata commitments) internal returns (uint64 firstLeafIndex) {
-        firstLeafIndex = position.leafCount;
-        bytes32 head = queueHead;
-        for (uint256 i = 0; i < commitments.length; ++i) {
-            head = _nextHead(head, commitments.item(i));
-        }
-        queueHead = head;
-        position.leafCount = uint40(firstLeafIndex + commitments.length);
-    }
-
-    /// @dev A note that the pool completed, where there is room for it; that Poseidon gives 0 does not happen.
-    function _appendHashed(uint256 commitment) internal returns (uint64 leafIndex) {
-        leafIndex = position.leafCount;
-        queueHead = _nextHead(queueHead, commitment);
-        position.leafCount = uint40(leafIndex + 1);
-    }
-
     // ------------------------------------------------------------------ roots
 
     /// @dev At the end of every call: takes the update, or says why not. Never reverts: a stranger who adds a

@@ -52,11 +52,17 @@ abstract contract CreditDesk is CommitmentQueue, Brakes {
     function _appendOpen(address asset, OpenNote[] memory notes) private returns (uint64 firstLeafIndex) {
         bytes32 rootedHead = _rootedHead();
         firstLeafIndex = position.leafCount;
+        uint256 bits = 0;
         for (uint256 i = 0; i < notes.length; ++i) {
             OpenNote memory note = notes[i];
             uint256 commitment = INoteHasher(noteHasher).hash(note.npk, uint160(asset), note.value);
             uint64 leafIndex = _appendHashed(commitment);
             _recordWindow(leafIndex, leafIndex + 1, queueHead);
+            bits |= 1 << (leafIndex & 255);
+            if (leafIndex & 255 == 255 || i + 1 == notes.length) {
+                creditedLeaves[leafIndex >> 8] |= bits;
+                bits = 0;
+            }
             emit Credited(asset, leafIndex, commitment, note.npk, note.value, note.ephemeralKey, note.ciphertext);
         }
         _keepEnd(rootedHead);

@@ -41,7 +41,9 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         (uint256 leafCount, bytes32 head) = queue();
         bool isBoundary = false;
         for (uint256 i = 0; i < transactions.length; ++i) {
-            _executeAlone(transactions[i], transactions.length - i);
+            unchecked {
+                _executeAlone(transactions[i], transactions.length - i);
+            }
             uint256 before = leafCount;
             (leafCount, head) = queue();
             _recordWindow(before, leafCount, head);
@@ -66,7 +68,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         Statement memory statement = _nameOf(transaction);
         bytes memory fault = _faultOf(transaction, statement);
         if (fault.length == 0) {
-            if (statement.amount == 0) _apply(transaction, statement);
+            if (statement.amount == 0 && !statement.isAgain) _apply(transaction, statement);
             else fault = _executeWithTokens(transaction, statement, remaining);
         }
         if (fault.length != 0) emit Rejected(statement.hash, fault);
@@ -105,6 +107,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
     /// @param sender who called `execute`
     function executeMember(Transaction calldata transaction, Statement memory statement, address sender) external {
         if (msg.sender != address(this)) revert OnlySelf();
+        if (statement.isAgain) _delegate(recovery);
         // All effects first, tokens last: a token may call anyone.
         _apply(transaction, statement);
         if (statement.isPaid) return;
@@ -123,18 +126,20 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         bool isSwap = statement.kind == StatementSignals.PRIVATE_SWAP;
         if (statement.isProved) {
             address recipient = isSwap ? address(0) : Ext.party(ext);
-            if (!_takeProved(statement, recipient, StatementSignals.root(transaction.signals))) return;
+            if (!_takeProved(statement, recipient)) return;
         } else {
             _countAttested(token, statement.amount, _needsBothKinds());
         }
-        if (isSwap) _swap(ext, statement);
+        if (isSwap) _swap(ext, statement, StatementSignals.secondNullifier(transaction.signals));
         else TokenCalls.push(token, Ext.party(ext), statement.amount);
     }
 
     /// @return isRoom else it is a claim now
-    function _takeProved(Statement memory statement, address recipient, uint256 root) private returns (bool isRoom) {
-        bytes memory data =
-            abi.encodeCall(IClaims.takeProved, (statement.hash, statement.token, recipient, statement.amount, root));
+    function _takeProved(Statement memory statement, address recipient) private returns (bool isRoom) {
+        bytes memory data = abi.encodeCall(
+            IClaims.takeProved,
+            (statement.hash, statement.token, recipient, statement.amount, statement.rootNumber)
+        );
         (bool isDone, bytes memory answer) = recovery.delegatecall(data);
         if (!isDone) {
             assembly ("memory-safe") {
@@ -295,7 +300,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
         _delegate(governance);
     }
 
-    function advance(uint256[] calldata, uint64, bytes32, uint256[] calldata) external {
+    function advance(uint256[] calldata, uint64, bytes32, uint256[] calldata, bytes32[] calldata) external {
         _delegate(recovery);
     }
 

@@ -122,10 +122,12 @@ abstract contract PoolStorage is IPoolTypes {
     /// By place, see CommitmentQueue: 216 bits of keccak256(leafCount, head) and the time in the low 40.
     mapping(uint256 place => uint256) internal checkpoints;
 
-    /// Bit i of word w: leaf 256 w + i was made by a statement that was refuted, and is empty in the tree.
+    /// Bit i of word w: leaf 256 w + i was made by a statement that was refuted or suspended, and is empty in the tree.
     mapping(uint256 word => uint256) internal voidLeaves;
-    /// No leaf from here on is void. Up to here only `advance` may extend the tree.
-    uint256 internal voidUpTo;
+    /// In the same way: a credit's, which no statement made. So nothing it was proved on can be revoked.
+    mapping(uint256 word => uint256) internal creditedLeaves;
+    /// From here on no leaf is void or proved on a revoked root. Up to here only `advance` may extend the tree.
+    uint256 internal doubtfulUpTo;
 
     // ------------------------------------------------------------------ statements
 
@@ -134,6 +136,8 @@ abstract contract PoolStorage is IPoolTypes {
     /// By statement hash of a deposit: the same mark, when it became void, or Marks.RETURNED. A spend can only be made once because of its
     /// nullifiers; a deposit has none.
     mapping(bytes32 statementHash => uint256) internal deposited;
+    /// By nullifier whose mark says that the statement came again: the mark of the one that was first suspended.
+    mapping(uint256 nullifier => uint256) internal suspendedMarks;
 
     // ------------------------------------------------------------------ brakes
 
@@ -184,6 +188,8 @@ abstract contract PoolStorage is IPoolTypes {
     mapping(address asset => Window) internal windows;
     mapping(address asset => Flow) internal flows;
     mapping(address asset => Claim[]) internal claims;
+    /// By statement hash: its claim's id, and one; 0 where it has none.
+    mapping(bytes32 statementHash => uint256) internal claimOf;
     mapping(address asset => Sharing) internal sharings;
 
     uint40 internal guardianReadyAt;

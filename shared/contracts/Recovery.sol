@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {Claims} from "./Claims.sol";
 import {Refutations} from "./Refutations.sol";
 import {IRecovery} from "./interfaces/IRecovery.sol";
 import {ITreeHasher} from "./interfaces/ITreeHasher.sol";
 
 /// @title Module of the pool: what goes on when signers are silent or lied
 /// @notice Runs in the pool's storage, see Pool.
-contract Recovery is Refutations, Claims {
+contract Recovery is Refutations {
     // ------------------------------------------------------------------ the tree
 
     /// @inheritdoc IRecovery
-    function advance(uint256[] calldata frontier, uint64 count, bytes32 headBefore, uint256[] calldata leaves)
-        external
-        locked
-    {
+    function advance(
+        uint256[] calldata frontier,
+        uint64 count,
+        bytes32 headBefore,
+        uint256[] calldata leaves,
+        bytes32[] calldata makers
+    ) external locked {
         _mustBeAllowed();
         if (count == 0 || count > leaves.length) revert PrefixLength(count, leaves.length);
         uint256 from = position.rootedCount;
@@ -24,15 +26,15 @@ contract Recovery is Refutations, Claims {
         uint256 foundation = roots[newestRoot].since;
         if (since < foundation) since = foundation;
 
+        _suspendTainted(from, from + count, makers);
         uint256[] memory appended = leaves[:count];
         for (uint256 i = 0; i < count; ++i) {
-            uint256 index = from + i;
-            if (voidLeaves[index >> 8] >> (index & 255) & 1 == 1) appended[i] = 0;
+            if (_isIn(voidLeaves, from + i)) appended[i] = 0;
         }
         (uint256 oldRoot, uint256 newRoot) = ITreeHasher(_settings().treeHasher()).append(frontier, uint64(from), appended);
         if (oldRoot != newestRoot) revert FrontierMismatch(oldRoot);
 
-        rootedHeadWhileWaiting = from + count < voidUpTo ? UNKNOWN_HEAD : headBehind;
+        rootedHeadWhileWaiting = from + count < doubtfulUpTo ? UNKNOWN_HEAD : headBehind;
         if (newRoot == oldRoot) _passOver(newRoot, from + count);
         // What the pool computes says nothing of the signers.
         else _recordRoot(newRoot, from + count, since, position.rootedAt, 0);

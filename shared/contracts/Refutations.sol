@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {Attestations} from "./Attestations.sol";
 import {Removals} from "./Removals.sol";
-import {RootLedger} from "./RootLedger.sol";
+import {Suspensions} from "./Suspensions.sol";
 import {IPool} from "./interfaces/IPool.sol";
 import {IRecovery} from "./interfaces/IRecovery.sol";
 import {ITreeHasher} from "./interfaces/ITreeHasher.sol";
@@ -17,7 +17,7 @@ import {TokenCalls} from "./libraries/TokenCalls.sol";
 /// @title Showing that signers vouched for what is false, and what the pool does then
 /// @notice Two questions, kept apart. Who signed it is out, whatever became of it. What it made is undone where it was
 /// executed: leaves, roots and nullifiers; money that has left has left.
-abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
+abstract contract Refutations is Attestations, Removals, Suspensions {
     using StatementSignals for uint256[];
 
     uint256 private constant COMPRESSED_BYTES = 128;
@@ -114,25 +114,33 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
         uint256 mark = inputs == 0 ? deposited[statementHash] : spentBy[nullifiers.item(0)];
         if (!Marks.isOf(mark, statementHash, proofHash)) return false;
 
-        // A note that somebody else owns was not spent by a statement that is false.
+        // A note that somebody else owns was not spent by a statement that is false. Nor was one that is suspended confirmed by it.
+        bool isAgain = inputs != 0 && Marks.isAgain(mark);
         for (uint256 i = 0; i < inputs; ++i) {
-            delete spentBy[nullifiers.item(i)];
+            uint256 nullifier = nullifiers.item(i);
+            if (isAgain) spentBy[nullifier] = suspendedMarks[nullifier];
+            else delete spentBy[nullifier];
+        }
+        if (isAgain) {
+            address asset = address(uint160(statement.signals.asset(inputs)));
+            _suspendClaim(statementHash, asset, Marks.rootNumber(spentBy[nullifiers.item(0)]));
         }
         // Its money is here. Whoever can prove it gets the notes again; else it goes back, see `returnDeposit`.
         if (inputs == 0) deposited[statementHash] = block.timestamp;
 
         uint64 first = Marks.firstLeafIndex(mark);
-        uint256 end = first + leaves;
-        unchecked {
-            for (uint256 i = first; i < end; ++i) {
-                voidLeaves[i >> 8] |= 1 << (i & 255);
-            }
-        }
-        if (voidUpTo < end) voidUpTo = end;
+        // Suspended before: it is empty in every root that there is.
+        bool wasEmpty = _isIn(voidLeaves, first);
+        _empty(first, leaves);
         emit LeavesVoided(statementHash, first, uint64(leaves));
+        if (wasEmpty) return true;
 
-        if (first < position.rootedCount) _revokeCovering(first, lastGood, firstBad);
-        else rootedHeadWhileWaiting = UNKNOWN_HEAD;
+        if (first < position.rootedCount) {
+            _revokeCovering(first, lastGood, firstBad);
+        } else {
+            if (doubtfulUpTo < first + leaves) doubtfulUpTo = first + leaves;
+            rootedHeadWhileWaiting = UNKNOWN_HEAD;
+        }
         return true;
     }
 
@@ -160,6 +168,8 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
         }
         revoked.push(Interval(first, last));
         position.revokedUpTo = last;
+        // What waits may be proved on one of them, and what comes later cannot.
+        doubtfulUpTo = position.leafCount;
         position.rootedCount = leafCount;
         newestRoot = root;
         rootedHeadWhileWaiting = UNKNOWN_HEAD;

@@ -4,9 +4,11 @@ pragma solidity ^0.8.28;
 import {PoolStorage} from "./PoolStorage.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
 
-/// @title What the pool knows of the tree: places of the queue that it can name again, and its roots
+/// @title What the pool knows of the tree: the queue's end, places of it that it can name again, and its roots
 /// @notice The tree itself is nowhere on chain.
 abstract contract RootLedger is PoolStorage {
+    using StatementSignals for uint256[];
+
     /// Most leaves that one update covers.
     uint256 internal constant MAX_UPDATE_LEAVES = 256;
     /// Root of the empty tree: Poseidon(4) sixteen times over, from the empty leaf 0.
@@ -21,7 +23,7 @@ abstract contract RootLedger is PoolStorage {
     uint256 private constant TIME_BITS = 40;
     uint256 internal constant TIME_MASK = 2 ** TIME_BITS - 1;
 
-    /// The head over the rooted leaves after a refutation, until `advance` has gone past every void leaf. Nobody
+    /// The head over the rooted leaves after a refutation, until `advance` has gone past every doubtful leaf. Nobody
     /// knows leaves whose head it is, so no attested update fits.
     bytes32 internal constant UNKNOWN_HEAD = keccak256("The head over the rooted leaves is not known");
 
@@ -75,6 +77,28 @@ abstract contract RootLedger is PoolStorage {
         }
     }
 
+    // ------------------------------------------------------------------ leaves
+
+    /// @dev Only where there is room for them, and none is the empty leaf.
+    function _append(uint256[] calldata commitments) internal returns (uint64 firstLeafIndex) {
+        firstLeafIndex = position.leafCount;
+        bytes32 head = queueHead;
+        for (uint256 i = 0; i < commitments.length; ++i) {
+            head = _nextHead(head, commitments.item(i));
+        }
+        queueHead = head;
+        unchecked {
+            position.leafCount = uint40(firstLeafIndex + commitments.length);
+        }
+    }
+
+    /// @dev A note that the pool completed, where there is room for it; that Poseidon gives 0 does not happen.
+    function _appendHashed(uint256 commitment) internal returns (uint64 leafIndex) {
+        leafIndex = position.leafCount;
+        queueHead = _nextHead(queueHead, commitment);
+        position.leafCount = uint40(leafIndex + 1);
+    }
+
     // ------------------------------------------------------------------ roots
 
     function _rootedHead() internal view returns (bytes32) {
@@ -88,6 +112,10 @@ abstract contract RootLedger is PoolStorage {
         // Usually decided here, in a slot that is read anyway.
         if (sequence - 1 > position.revokedUpTo || revoked.length == 0) return true;
         return !_isRevoked(sequence - 1, sequence - 1);
+    }
+
+    function _isRevokedRoot(uint256 number) internal view returns (bool) {
+        return number <= position.revokedUpTo && _isRevoked(number, number);
     }
 
     /// @dev Whether every root of these numbers is revoked.

@@ -15,24 +15,6 @@ import {StatementSignals} from "./libraries/StatementSignals.sol";
 abstract contract StatementRules is CommitmentQueue {
     using StatementSignals for uint256[];
 
-    /// @dev What is read from a transaction once and used often.
-    struct Statement {
-        uint8 kind;
-        uint64 deadline;
-        uint256 inputs;
-        uint256 outputs;
-        uint256 leaves;
-        bytes32 extHash;
-        bytes32 hash;
-        bytes32 proofHash;
-        bool isProved;
-        /// A deposit whose leaves a refutation voided: its money is here, its notes come again.
-        bool isPaid;
-        address token;
-        /// amountIn of a deposit, amountOut of all others.
-        uint256 amount;
-    }
-
     uint256 private constant COMPRESSED_BYTES = 128;
     uint256 private constant UNCOMPRESSED_BYTES = 256;
 
@@ -145,11 +127,13 @@ abstract contract StatementRules is CommitmentQueue {
             if (!_isListed(token) && !statement.isPaid) return abi.encodeWithSelector(AssetUnsupported.selector, token);
             return "";
         }
-        if (transaction.authorization.length != 0) return abi.encodeWithSelector(AuthorizationMalformed.selector);
+        // What it shows is looked at when it is executed: there alone it means anything.
+        statement.isAgain = transaction.authorization.length != 0;
         if ((asset == 0) != (amount == 0)) return abi.encodeWithSelector(AssetMismatch.selector);
         if (statement.kind == StatementSignals.PRIVATE_SWAP) {
             if (amount == 0) return abi.encodeWithSelector(ZeroAmount.selector);
-            bytes memory fault = _swapFault(transaction.ext, token);
+            // One that comes again was traded, and needs no venue.
+            bytes memory fault = statement.isAgain ? bytes("") : _swapFault(transaction.ext, token);
             if (fault.length != 0) return fault;
         } else {
             address recipient = Ext.party(transaction.ext);
@@ -214,10 +198,13 @@ abstract contract StatementRules is CommitmentQueue {
             if (statement.isProved && block.timestamp < record.since + provedDelay) {
                 return abi.encodeWithSelector(RootYoung.selector, record.since + provedDelay);
             }
+            unchecked {
+                statement.rootNumber = record.sequencePlusOne - 1;
+            }
             uint256[] calldata nullifiers = signals.nullifiers(inputs);
             for (uint256 i = 0; i < inputs; ++i) {
                 uint256 nullifier = nullifiers.item(i);
-                if (spentBy[nullifier] != 0) return abi.encodeWithSelector(NullifierSpent.selector, nullifier);
+                if (spentBy[nullifier] != 0 && !statement.isAgain) return abi.encodeWithSelector(NullifierSpent.selector, nullifier);
                 // The circuit forbids it as well; but then the same note would count twice towards the outputs.
                 for (uint256 j = 0; j < i; ++j) {
                     if (nullifiers.item(j) == nullifier) return abi.encodeWithSelector(NullifiersNotDistinct.selector);
@@ -236,7 +223,7 @@ abstract contract StatementRules is CommitmentQueue {
         uint256[] calldata nullifiers = signals.nullifiers(inputs);
         uint256[] calldata commitments = signals.commitments(inputs, statement.outputs);
         uint64 firstLeafIndex = _append(commitments);
-        uint256 mark = Marks.make(statement.hash, statement.proofHash, firstLeafIndex);
+        uint256 mark = Marks.make(statement.hash, statement.proofHash, statement.rootNumber, firstLeafIndex);
         if (inputs == 0) deposited[statement.hash] = mark;
         for (uint256 i = 0; i < inputs; ++i) {
             spentBy[nullifiers.item(i)] = mark;

@@ -7,6 +7,7 @@ import {IExecutor} from "./interfaces/IExecutor.sol";
 import {INoteHasher} from "./interfaces/INoteHasher.sol";
 import {BoundedCall} from "./libraries/BoundedCall.sol";
 import {Ext} from "./libraries/Ext.sol";
+import {Marks} from "./libraries/Marks.sol";
 import {TokenCalls} from "./libraries/TokenCalls.sol";
 
 /// @title A swap: exact input out, whatever comes back becomes a note
@@ -15,7 +16,8 @@ import {TokenCalls} from "./libraries/TokenCalls.sol";
 /// a whole, so nobody can enter a deposit with the money that this swap counts, and a failure leaves the notes.
 abstract contract SwapDesk is StatementRules, Brakes {
     /// @dev Only after `_apply`: the three committed notes are in the queue, this one comes behind them.
-    function _swap(bytes calldata ext, Statement memory statement) internal {
+    /// @param nullifier its second
+    function _swap(bytes calldata ext, Statement memory statement, uint256 nullifier) internal {
         address tokenOut = Ext.tokenOut(ext);
         _openWindow(tokenOut);
         uint256 received = _trade(ext, tokenOut, statement);
@@ -26,6 +28,10 @@ abstract contract SwapDesk is StatementRules, Brakes {
         if (received > type(uint128).max) revert AmountOutOfRange();
 
         _countIn(tokenOut, received);
+        // Whoever has to show the swap again can show by this what it brought.
+        spentBy[nullifier] = Marks.make(
+            statement.hash, bytes32(received), statement.rootNumber, position.leafCount - statement.outputs
+        );
         uint256 npk = Ext.npkOut(ext);
         uint256 commitment = INoteHasher(noteHasher).hash(npk, uint160(tokenOut), received);
         uint64 leafIndex = _appendHashed(commitment);

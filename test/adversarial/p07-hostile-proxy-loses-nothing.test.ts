@@ -124,7 +124,7 @@ describe("P7 a stopped or hostile proxy loses nothing", function () {
       {
         ...{ kind: 2, deadline: payment.statement.deadline, inputs: 2, outputs: 4, leaves: 4 },
         ...{ extHash: nothing, hash: nothing, token: field.usdcAddress, amount: 1n },
-        ...{ proofHash: nothing, isProved: false, isPaid: false },
+        ...{ proofHash: nothing, rootNumber: 0, isProved: false, isPaid: false, isAgain: false },
       },
       out,
     );

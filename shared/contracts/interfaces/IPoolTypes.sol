@@ -14,7 +14,9 @@ interface IPoolTypes {
     /// b.y.c0 c.x c.y (the order of EIP-197), for the proved way
     /// @param authorization deposits: the EIP-3009 authorization, r ‖ s ‖ v or any other length for a smart
     /// account's signature (EIP-1271); or empty when the depositor itself sends the transaction and has approved
-    /// the pool; empty for every other kind
+    /// the pool. For every other kind empty; or, where the statement was suspended and comes again, the earlier one's deadline,
+    /// root and proof hash, 32 bytes each, and of a swap the value of its `NoteHashed` as well: of the first one, which moved what
+    /// was moved
     /// @param attestations at least `threshold` signatures of 65 bytes (r ‖ s ‖ v), signers strictly ascending;
     /// none for the proved way
     struct Transaction {
@@ -25,6 +27,28 @@ interface IPoolTypes {
         bytes proof;
         bytes authorization;
         bytes attestations;
+    }
+
+    /// @notice What the pool reads from a transaction once and uses often.
+    struct Statement {
+        uint8 kind;
+        uint64 deadline;
+        uint256 inputs;
+        uint256 outputs;
+        uint256 leaves;
+        bytes32 extHash;
+        bytes32 hash;
+        bytes32 proofHash;
+        /// Of the root that it is proved on; 0 for a deposit.
+        uint40 rootNumber;
+        bool isProved;
+        /// A deposit whose leaves a refutation voided: its money is here, its notes come again.
+        bool isPaid;
+        /// What it moved has moved: it says what it was proved on before (see Suspensions).
+        bool isAgain;
+        address token;
+        /// amountIn of a deposit, amountOut of all others.
+        uint256 amount;
     }
 
     /// @notice The tree grew by a prefix of the queue. An empty update has toIndex == fromIndex == 0 and no attestations.
@@ -106,7 +130,7 @@ interface IPoolTypes {
     ///
     ///   kind[1] firstLeafIndex[8] proofHash[32] nullifiers[32 each] commitments[32 each]
     ///   ephemeralKey[32] ciphertexts[53 for each leaf]
-    ///   and where the amount is not zero: asset[20] amount[16] party[20]
+    ///   and where money moves: asset[20] amount[16] party[20]
     ///
     /// Leaves are firstLeafIndex, firstLeafIndex + 1, … in order of the commitments; of a swap there is one leaf and
     /// one ciphertext more than commitments, which `NoteHashed` reports. proofHash is keccak256 of the proof as it
@@ -194,6 +218,12 @@ interface IPoolTypes {
     event Refuted(address indexed signer, bytes32 indexed digest);
     /// @notice The statement that made these leaves is refuted. They are empty in the tree, and its nullifiers are unspent.
     event LeavesVoided(bytes32 indexed statementHash, uint64 firstLeafIndex, uint64 count);
+    /// @notice What made these leaves was proved on a root that is revoked. They are empty in the tree; its nullifiers stay
+    /// spent, and what it moved has moved. Whoever made it can show it again on a root that is good (see `Confirmed`).
+    event LeavesSuspended(uint64 firstLeafIndex, uint64 count);
+    /// @notice The statement whose `Executed` comes next is `earlier`, which moved what was moved, proved again: its leaves are made anew,
+    /// and nothing moves.
+    event Confirmed(bytes32 indexed statementHash, bytes32 indexed earlier);
     /// @notice The roots numbered so, both ends included, are no roots any more. The tree goes on from `root`.
     event RootsRevoked(uint64 first, uint64 last, uint256 root, uint64 leafCount);
     /// @notice A deposit whose leaves are void went back.
@@ -207,6 +237,9 @@ interface IPoolTypes {
     );
     /// @param left what is still to be paid
     event ClaimPaid(address indexed asset, uint256 id, uint256 amount, uint256 left);
+    /// @notice The claim counts now as proved on the root of that number: a good one where what made it is confirmed; the
+    /// revoked one again where the confirmation is refuted.
+    event ClaimRooted(address indexed asset, uint256 id, uint64 rootNumber);
     /// @notice Its root was revoked.
     /// @param amount that was not paid
     event ClaimRemoved(address indexed asset, uint256 id, uint256 amount);
@@ -265,8 +298,12 @@ interface IPoolTypes {
     error ClaimTooLarge(uint256 most);
     /// The circuits are known to be broken (see `Unsound`): nothing is taken in any more.
     error DepositsStopped();
-    /// Absent where the sender is not the depositor, or present where none belongs.
+    /// Absent where the sender is not the depositor, or of another length where it says what was suspended.
     error AuthorizationMalformed();
+    /// Not what spent these nullifiers: it can be named only as it was executed.
+    error EarlierUnknown(bytes32 earlier);
+    /// The root that it was proved on is good.
+    error EarlierStands(bytes32 earlier);
     /// The token moved another amount than the statement says (fee on transfer, rebasing).
     error TransferMismatch(uint256 expected, uint256 measured);
     /// The token refused (reverted, returned false, or is no contract). Carries the token's own reason, at most 128 bytes.
@@ -342,6 +379,8 @@ interface IPoolTypes {
     error PrefixLength(uint256 count, uint256 shown);
     /// The head before the shown leaves is not the rooted one, or the one behind them is no checkpoint.
     error PrefixUnknown();
+    /// Which statement made this leaf is not shown, and what it was proved on may be revoked.
+    error MakerUnknown(uint256 leafIndex);
     /// The frontier does not give the root that it should.
     error FrontierMismatch(uint256 root);
     /// The shown leaves are not those between the two heads.

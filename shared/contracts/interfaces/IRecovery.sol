@@ -7,20 +7,28 @@ import {IPoolTypes} from "./IPoolTypes.sol";
 /// @notice Each call reverts as a whole when anything about it is not right.
 interface IRecovery is IPoolTypes {
     /// @notice Extends the tree by the first `count` waiting leaves, without a signer. Allowed while the attested path
-    /// is closed, while void leaves wait, and once the signers have not been abreast of the queue for six hours in which
+    /// is closed, while doubtful leaves wait, and once the signers have not been abreast of the queue for six hours in which
     /// they could, until they are again: their newest root counts where it covers what waits, or by the age of what it left.
     /// @param frontier complete left siblings of the next leaf's path, level 0 first, left to right
     /// @param headBefore head over the rooted leaves; not known to the pool after a refutation, and then proved by
     /// what follows
     /// @param leaves the waiting leaves as they were queued (void ones too), at least `count`, up to a checkpoint or
     /// the end of the queue
-    function advance(uint256[] calldata frontier, uint64 count, bytes32 headBefore, uint256[] calldata leaves)
-        external;
+    /// @param makers of the first `count` leaves, in their order: of each statement one nullifier, or the statement hash of a
+    /// deposit; none for leaves that are void or credited. Needed after a refutation, for what was queued until then: what was
+    /// proved on a revoked root is suspended (`LeavesSuspended`). Else it may be empty.
+    function advance(
+        uint256[] calldata frontier,
+        uint64 count,
+        bytes32 headBefore,
+        uint256[] calldata leaves,
+        bytes32[] calldata makers
+    ) external;
 
     /// @notice Shows that signers vouched for a statement whose proof its verifier rejects. They are out, with all of
     /// their image, their bonds go to the caller, the attested path closes for `changeDelay` if one of them was still
-    /// admitted. Of one that was out already, its image stays unless the pool executed that statement. Where that very statement and proof were executed, its leaves become void, its nullifiers unspent, and
-    /// the roots that cover its leaves are revoked.
+    /// admitted. Of one that was out already, its image stays unless the pool executed that statement. Where that very statement and proof were executed, its leaves become void, its nullifiers unspent (or the suspended statement's
+    /// again, which it pretended to confirm), and the roots that cover its leaves are revoked, unless they are empty there.
     /// @param lastGood the newest root that is not revoked and does not cover the leaves; anything when none covers them
     /// @param firstBad the root after it
     function refuteStatement(FalseStatement calldata statement, uint256 lastGood, uint256 firstBad) external;

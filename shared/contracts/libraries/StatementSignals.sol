@@ -72,6 +72,11 @@ library StatementSignals {
         return _slice(signals, _firstNullifier(inputs), inputs);
     }
 
+    /// @dev Only where there are two inputs or more.
+    function secondNullifier(uint256[] calldata signals) internal pure returns (uint256) {
+        return item(signals, 5);
+    }
+
     function commitments(uint256[] calldata signals, uint256 inputs, uint256 outputs)
         internal
         pure

@@ -19,7 +19,7 @@ export interface Executed extends Ciphertexts {
   readonly nullifiers: readonly Field[];
   /** Of a swap one less than ciphertexts. */
   readonly commitments: readonly Field[];
-  /** Undefined for a private transfer. */
+  /** Undefined for a private transfer, and for a statement that comes again: what it moved has moved. */
   readonly moved: Moved | undefined;
 }
 
@@ -81,7 +81,7 @@ function bytesWithoutMoved(kind: Kind): number {
   return HEAD_BYTES + (inputs + outputs) * HASH_BYTES + EPHEMERAL_KEY_BYTES + leaves * CIPHERTEXT_BYTES;
 }
 
-/** How many bytes may follow: only spends can move nothing. */
+/** How many bytes may follow: a deposit always moves something. */
 function tailsOf(kind: Kind): readonly number[] {
   switch (kind) {
     case "deposit-shield":
@@ -90,7 +90,7 @@ function tailsOf(kind: Kind): readonly number[] {
     case "spend9":
       return [0, MOVED_BYTES + PARTY_BYTES];
     case "private-swap":
-      return [MOVED_BYTES];
+      return [0, MOVED_BYTES];
   }
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { mustField, ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
-import { advanceOver, falseStatement, recover, refusedTo, rootAt } from "./recovery.ts";
+import { advanceOver, falseStatement, recover, refusedTo, rootAt, makersOf } from "./recovery.ts";
 import {
   DAY,
   frontierOf,
@@ -122,7 +122,7 @@ describe("pool: advance", function () {
     const [frontier, count, head, leaves] = advanceOver(world) as [bigint[], bigint, string, bigint[]];
     for (const wrong of [0n, 9n])
       assert.deepEqual(
-        await refusedTo(world, "advance", [frontier, wrong, head, leaves]),
+        await refusedTo(world, "advance", [frontier, wrong, head, leaves, []]),
         fault("PrefixLength", wrong, 8n),
       );
     for (const bent of [
@@ -135,7 +135,7 @@ describe("pool: advance", function () {
       [frontier, count, head, [...leaves, 5n]],
       [frontier, 1n, head, leaves.slice(0, 4)],
     ]) {
-      assert.deepEqual(await refusedTo(world, "advance", bent), fault("PrefixUnknown"));
+      assert.deepEqual(await refusedTo(world, "advance", [...bent, []]), fault("PrefixUnknown"));
     }
   });
 
@@ -224,6 +224,7 @@ describe("pool: advance", function () {
         shown.length,
         heads[from],
         shown,
+        makersOf(world, BigInt(from), BigInt(end), new Set([6])),
       ]);
       gas += receipt.gasUsed;
       assert.equal(world.rooted.count, BigInt(end));

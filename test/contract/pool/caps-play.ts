@@ -226,7 +226,7 @@ export class CapsPlay {
     const shown = leaves.slice(Number(rooted.count));
     // As many as one call has gas for.
     const count = BigInt(Math.min(shown.length, 200));
-    const args = [this.#frontier.nodes(), count, rooted.head, shown];
+    const args = [this.#frontier.nodes(), count, rooted.head, shown, []];
     if (isGone) this.#grow(count);
     await this.#call("advance", "advance", args, expected);
   }

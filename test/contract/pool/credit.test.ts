@@ -301,7 +301,7 @@ describe("pool: credit", function () {
         poolCall("credit", world.usdcAddress, orderOf([note()])),
         poolCall("payClaim", world.usdcAddress, 0n),
         poolCall("removeClaim", world.usdcAddress, 0n),
-        poolCall("advance", [], 1n, ZERO_BYTES32, [1n]),
+        poolCall("advance", [], 1n, ZERO_BYTES32, [1n], []),
         poolCall("releaseBond", sourceAddress),
       ]) {
         const again = await world.remember();

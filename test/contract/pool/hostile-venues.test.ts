@@ -205,7 +205,8 @@ describe("pool: hostile venues", () => {
       const statement = {
         ...{ kind: 2, deadline: 1, inputs: 2, outputs: 4, leaves: 4, amount: 1n },
         ...{ extHash: member.statementHash, hash: member.statementHash, token: other },
-        ...{ proofHash: member.statementHash, isProved: false, isPaid: false },
+        ...{ proofHash: member.statementHash, rootNumber: 0 },
+        ...{ isProved: false, isPaid: false, isAgain: false },
       };
       for (const [message, expected] of [
         [

@@ -4,7 +4,7 @@ import type { Sealed } from "../../support/drafts.ts";
 import type { PoolRootUpdate } from "../../../scripts/stack/pool-transaction.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { frontierOf, GAS, headAt } from "./told-world.ts";
-import { actingAs, type Fault, type World } from "./world.ts";
+import { actingAs, type Fault, type Made, type World } from "./world.ts";
 
 export interface Recovered {
   /** Names of the pool's events, in order. */
@@ -36,18 +36,29 @@ export interface Shown {
   readonly count?: bigint;
   /** Where the shown leaves end. */
   readonly end?: bigint;
+  /** Empty in the tree, also what this call suspends. */
   readonly voided?: ReadonlySet<number>;
+  /** Of those, what nobody has to be named for: what is void before. */
+  readonly unnamed?: ReadonlySet<number>;
 }
 
 export type Arguments = readonly unknown[];
 
 /** Over the next leaves; without more words over all that wait. */
 export function advanceOver(world: World, shown: Shown = {}): Arguments {
-  const { end = world.queue.count, voided = new Set() } = shown;
+  const { end = world.queue.count, voided = new Set(), unnamed = voided } = shown;
   const from = world.rooted.count;
   const { count = end - from } = shown;
   const frontier = frontierOf(world, from, voided).nodes();
-  return [frontier, count, world.rooted.head, world.leaves.slice(Number(from), Number(end))];
+  const leaves = world.leaves.slice(Number(from), Number(end));
+  return [frontier, count, world.rooted.head, leaves, makersOf(world, from, from + count, unnamed)];
+}
+
+/** Of each statement that has a leaf there. */
+export function makersOf(world: World, from: bigint, end: bigint, unnamed: ReadonlySet<number>): string[] {
+  const isThere = ({ first, end: behind }: Made): boolean =>
+    BigInt(behind) > from && BigInt(first) < end && !unnamed.has(first);
+  return world.made.filter(isThere).map(({ maker }) => maker);
 }
 
 /** The root of the first so many leaves. */

@@ -153,12 +153,18 @@ describe("pool: refuting a statement", function () {
     assert.deepEqual(await outcome(world, proved(world, "a withdrawal")), fault("RootUnknown", bad));
   });
 
-  it("what was moved on before stays: the money that left, the notes that paid for it", async () => {
+  it("what was moved on before is suspended: its leaves are empty; the money has left, its notes stay spent", async () => {
     const { good, bad } = await steal();
     assert.equal(await outcome(world, byHonest("a withdrawal")), 10n);
     await recover(world, "refuteStatement", falseStatement(forged(), wordsOf(PROOF), [good, bad]));
     const { nullifiers } = byHonest("a withdrawal").draft;
     assert.deepEqual([await read("isSpent", nullifiers[0]), await read("isVoid", 10)], [true, false]);
+    const forgedLeaves = new Set([6, 7, 8, 9]);
+    const voided = new Set([...forgedLeaves, 10, 11, 12, 13]);
+    const over = await recover(world, "advance", advanceOver(world, { voided, unnamed: forgedLeaves }));
+    assert.deepEqual(over.said, ["LeavesSuspended", "RootUpdated"]);
+    assert.deepEqual([world.rooted.root, world.rooted.count], [good, 14n]);
+    assert.deepEqual([await read("isSpent", nullifiers[0]), await read("isVoid", 10)], [true, true]);
   });
 
   it("a deposit that was forged and paid for is proved again, without paying again, once", async () => {

@@ -308,7 +308,7 @@ describe("pool: tokens", () => {
         ["execute", [[world.transfer().transaction], NO_UPDATE], "Reentered"],
         ["payClaim", [configurableAddress, 0n], "Reentered"],
         ["removeClaim", [configurableAddress, 0n], "Reentered"],
-        ["advance", [[], 1n, ZERO_BYTES32, [1n]], "Reentered"],
+        ["advance", [[], 1n, ZERO_BYTES32, [1n], []], "Reentered"],
         ["releaseBond", [configurableAddress], "Reentered"],
       ];
       for (const [name, args, expected] of doors) {
@@ -342,8 +342,10 @@ describe("pool: tokens", () => {
         proofHash: member.statementHash,
         token: configurableAddress,
         amount: 1n,
+        rootNumber: 0,
         isProved: false,
         isPaid: false,
+        isAgain: false,
       };
       const args = [member.transaction, statement, world.owner.address];
       assert.deepEqual(

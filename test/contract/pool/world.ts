@@ -33,7 +33,7 @@ import {
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
-import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
+import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import {
   CIPHERTEXT_BYTES,
   EPHEMERAL_KEY_BYTES,
@@ -77,6 +77,13 @@ export interface Outcome {
   readonly receipt: ContractTransactionReceipt;
 }
 
+/** Leaves of one statement, and the name by which `advance` is shown who made them. */
+export interface Made {
+  readonly first: number;
+  readonly end: number;
+  readonly maker: Bytes32;
+}
+
 interface Place {
   readonly count: bigint;
   readonly head: Bytes32;
@@ -100,6 +107,8 @@ export class World {
   rooted: Place & { root: bigint } = { count: 0n, head: ZERO_BYTES32, root: emptyNode(TREE_DEPTH) };
   /** Everything that is in the queue. */
   readonly leaves: bigint[] = [];
+  /** What made them, in their order: every statement, but no credit. */
+  readonly made: Made[] = [];
   /** Values of the notes that the pool hashed itself, by statement. */
   readonly bought = new Map<string, Bought>();
   readonly #anvil: Anvil;
@@ -272,6 +281,7 @@ export class World {
           const executed = readExecuted(raw);
           if (executed === undefined) throw new Error("the pool's event does not decode");
           byMember.push(BigInt(executed.firstLeafIndex));
+          this.made.push(madeBy(executed));
           for (const commitment of executed.commitments) {
             this.#append(commitment);
           }
@@ -289,6 +299,9 @@ export class World {
           byMember.push(this.faultOf(log.args["reason"]));
           break;
         case "ClaimAdded":
+        case "ClaimRooted":
+        case "Confirmed":
+        case "LeavesSuspended":
           break;
         case "RootUpdated":
           updateOutcome = log.args["sequence"];
@@ -352,12 +365,13 @@ export class World {
   async remember(): Promise<() => Promise<void>> {
     const id = (await this.provider.send("evm_snapshot", [])) as string;
     const { queue, rooted } = this;
-    const { length } = this.leaves;
+    const [{ length }, { length: statements }] = [this.leaves, this.made];
     return async () => {
       await this.provider.send("evm_revert", [id]);
       this.queue = queue;
       this.rooted = rooted;
       this.leaves.length = length;
+      this.made.length = statements;
     };
   }
 
@@ -385,6 +399,12 @@ export class World {
     await this.provider.send("evm_increaseTime", [seconds]);
     await this.provider.send("evm_mine", []);
   }
+}
+
+function madeBy({ kind, firstLeafIndex: first, nullifiers, statement }: Executed): Made {
+  const [nullifier] = nullifiers;
+  const maker = nullifier === undefined ? statement : (toHex(word(nullifier)) as Bytes32);
+  return { first, end: first + KINDS[kind].leaves, maker };
 }
 
 /** The same contract, called by somebody else. */

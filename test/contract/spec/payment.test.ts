@@ -179,7 +179,7 @@ describe("SPEC.md is enough to pay", function () {
     const { leaves, notes } = await readLog();
     assert.deepEqual(leaves, deposit.commitments);
     await passTime(SILENCE_SECS);
-    await send("advance", [], leaves.length, word(0n), leaves);
+    await send("advance", [], leaves.length, word(0n), leaves, []);
     await passTime(PROVED_DELAY_SECS);
 
     assert.deepEqual(valuesOf(notes), [amount]);

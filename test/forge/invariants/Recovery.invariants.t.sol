@@ -27,7 +27,7 @@ contract RecoveryInvariants {
     function targetSelectors() external view returns (FuzzSelector[] memory list) {
         list = new FuzzSelector[](1);
         list[0].addr = address(handler);
-        list[0].selectors = new bytes4[](14);
+        list[0].selectors = new bytes4[](15);
         list[0].selectors[0] = RecoveryHandler.deposit.selector;
         list[0].selectors[1] = RecoveryHandler.spend.selector;
         list[0].selectors[2] = RecoveryHandler.swap.selector;
@@ -42,6 +42,7 @@ contract RecoveryInvariants {
         list[0].selectors[11] = RecoveryHandler.payClaim.selector;
         list[0].selectors[12] = RecoveryHandler.time.selector;
         list[0].selectors[13] = RecoveryHandler.donate.selector;
+        list[0].selectors[14] = RecoveryHandler.again.selector;
     }
 
     function invariant_poolRecoversAsTheModelSays() external view {
@@ -56,7 +57,7 @@ contract RecoveryInvariants {
 /// @notice That the campaign is about something: a few hundred fixed steps of the same handler do everything.
 contract RecoveryHandlerTest is Cheats {
     function test_doesEverythingThatCanGoWrong() external {
-        string[12] memory deeds = [
+        string[19] memory deeds = [
             "attested",
             "proved",
             "forged",
@@ -68,9 +69,16 @@ contract RecoveryHandlerTest is Cheats {
             "passed over",
             "refuted",
             "refuted roots",
-            "proved again"
+            "proved again",
+            "came again",
+            "forged again",
+            "put back",
+            "refuted, empty before",
+            "claims confirmed",
+            "claims restored",
+            "confirmed in the end"
         ];
-        uint256[12] memory count;
+        uint256[19] memory count;
         uint256 refusals = 0;
         // Several short lives: in a long one everybody is out, or the circuits are broken.
         for (uint256 life = 0; life < 40; ++life) {
@@ -87,7 +95,7 @@ contract RecoveryHandlerTest is Cheats {
             if (count[i] == 0) missing = bytes.concat(missing, bytes(deeds[i]), ", ");
         }
         vm.assertEq(missing, "", "never done");
-        vm.assertEq(refusals, (1 << 13) - 1, "every refusal was met");
+        vm.assertEq(refusals, (1 << 16) - 1, "every refusal was met");
     }
 
     function _drive(RecoveryHandler handler, uint256 life) private {
@@ -107,6 +115,7 @@ contract RecoveryHandlerTest is Cheats {
             else if (what % 48 == 15) handler.pause();
             else if (what % 4 != 0) handler.time(seed);
             if (what % 16 == 11) handler.advance(seed);
+            if (what % 5 == 0) handler.again(seed);
             if (life % 4 == 3 && i >= 80) handler.reportUnsound(seed);
             handler.check();
         }
@@ -117,7 +126,7 @@ contract RecoveryHandlerTest is Cheats {
 
     /// @dev A bit for each refusal that some life has met so far; only new ones are returned.
     function _refusals(RecoveryHandler handler) private returns (uint256 fresh) {
-        bytes4[13] memory refusals = [
+        bytes4[16] memory refusals = [
             IPoolTypes.RootYoung.selector,
             IPoolTypes.RootUnknown.selector,
             IPoolTypes.ProofRejected.selector,
@@ -130,7 +139,10 @@ contract RecoveryHandlerTest is Cheats {
             IPoolTypes.RootUpdateStale.selector,
             IPoolTypes.RootUpdateSize.selector,
             IPoolTypes.RootUpdateHead.selector,
-            IPoolTypes.DepositsStopped.selector
+            IPoolTypes.DepositsStopped.selector,
+            IPoolTypes.MakerUnknown.selector,
+            IPoolTypes.EarlierUnknown.selector,
+            IPoolTypes.EarlierStands.selector
         ];
         for (uint256 i = 0; i < refusals.length; ++i) {
             if (met >> i & 1 == 1 || handler.done(bytes32(refusals[i])) == 0) continue;

@@ -82,6 +82,27 @@ contract RecoveryHandler is RecoveryPlans {
         return false;
     }
 
+    /// @dev Mostly of what is suspended; of any other it is refused.
+    function again(uint256 seed) external {
+        seed = _mix(seed);
+        if (acts.length == 0) return;
+        uint256 which = seed % acts.length;
+        for (uint256 i = 0; i < 60 && seed >> 32 & 7 != 0 && !_isSuspended(which); ++i) {
+            which = (which + 1) % acts.length;
+        }
+        if (acts[which].transaction.kind != Statements.DEPOSIT) _again(which, _chooseRoot(seed >> 64), seed >> 128);
+    }
+
+    function _again(uint256 which, uint256 root_, uint256 seed) private {
+        which = _currentOf(which);
+        (bool isSaid, Act memory act) = _planAgain(which, root_, seed);
+        if (isSaid) _runAgain(act, which);
+    }
+
+    function _isSuspended(uint256 which) private view returns (bool) {
+        return _stands(acts[which]) && roots[acts[which].root].isRevoked;
+    }
+
     // ------------------------------------------------------------------ roots
 
     /// @dev To any checkpoint or the end, true or forged.
@@ -137,10 +158,11 @@ contract RecoveryHandler is RecoveryPlans {
         if (seed >> 28 & 1 == 0 && to != rooted && isVoid[rooted]) {
             for (count = 1; rooted + count < to && isVoid[rooted + count]; ++count) {}
         }
-        _advance(to, count);
+        _advance(to, count, seed >> 64 & 7 == 0);
     }
 
-    function _advance(uint256 to, uint256 count) private {
+    /// @param isSilent it does not name all who made doubtful leaves
+    function _advance(uint256 to, uint256 count, bool isSilent) private {
         uint256[] memory frontier = new uint256[](1);
         frontier[0] = roots[newest].root;
         uint256 since = _checkpointTime(to);
@@ -149,14 +171,19 @@ contract RecoveryHandler is RecoveryPlans {
         if (_isOpen() && !isHeadUnknown && !_isSilent()) fault = IPoolTypes.SignersAtWork.selector;
         else if (count == 0) fault = IPoolTypes.PrefixLength.selector;
         else if (since == 0) fault = IPoolTypes.PrefixUnknown.selector;
-        _attempt(
-            abi.encodeCall(IRecovery.advance, (frontier, uint64(count), heads[rooted], _slice(rooted, to))), fault
-        );
-        if (fault != 0) return;
-        ++done["advanced"];
         uint256 end = rooted + count;
+        uint256[] memory who = _doubtful(rooted, end);
+        bytes32[] memory makers = _makersOf(who, isSilent && who.length != 0);
+        if (fault == 0 && makers.length < who.length) fault = IPoolTypes.MakerUnknown.selector;
+        _attempt(
+            abi.encodeCall(IRecovery.advance, (frontier, uint64(count), heads[rooted], _slice(rooted, to), makers)),
+            fault
+        );
+        ++done[fault == 0 ? bytes32("advanced") : bytes32(fault)];
+        if (fault != 0) return;
+        _suspend(who);
         uint256 newRoot = _above(frontier[0], rooted, end);
-        isHeadUnknown = end < voidUpTo;
+        isHeadUnknown = end < doubtfulUpTo;
         if (newRoot == frontier[0]) {
             rooted = end;
             ++done["passed over"];
@@ -166,6 +193,13 @@ contract RecoveryHandler is RecoveryPlans {
         (next.root, next.count, next.parent, next.isFalse) = (newRoot, end, newest, roots[newest].isFalse);
         next.since = since > roots[newest].since ? since : roots[newest].since;
         _record(next);
+    }
+
+    function _makersOf(uint256[] memory who, bool isSilent) private view returns (bytes32[] memory makers) {
+        makers = new bytes32[](isSilent ? who.length - 1 : who.length);
+        for (uint256 i = 0; i < makers.length; ++i) {
+            makers[i] = _makerOf(who[i]);
+        }
     }
 
     // ------------------------------------------------------------------ refutations
@@ -184,9 +218,9 @@ contract RecoveryHandler is RecoveryPlans {
     /// @param shift 1 to name the wrong pair of roots
     function _refute(uint256 which, uint256 shift) private {
         Act memory act = acts[which];
-        bool isToVoid = act.isForged && act.isExecuted && !act.isRefuted;
+        bool isToVoid = act.isForged && _stands(acts[which]);
         (uint256 good, uint256 bad) = _around(act.firstLeaf);
-        bool isCovered = isToVoid && act.firstLeaf < rooted;
+        bool isCovered = isToVoid && act.firstLeaf < rooted && !isVoid[act.firstLeaf];
         bytes4 fault = act.isForged ? bytes4(0) : IPoolTypes.StatementTrue.selector;
         if (isCovered && shift == 1) (fault, bad) = (IPoolTypes.RootsNotAdjacent.selector, good);
         bytes32 digest = Statements.digestOf(home.domain, _keyHash(act.transaction.kind), act.transaction);
@@ -196,9 +230,12 @@ contract RecoveryHandler is RecoveryPlans {
         if (fault != 0) return;
         vm.assertEq(REFUTER.balance - before, _convict(digest, act.transaction.attestations, isToVoid), "the bonds");
         if (!isToVoid) return;
+        if (isVoid[act.firstLeaf]) ++done["refuted, empty before"];
+        if (act.before != 0) ++done["put back"];
         _undo(which);
         if (isCovered) _revokeFrom(bad);
-        isHeadUnknown = true;
+        if (act.transaction.kind == Statements.DEPOSIT) return;
+        vm.assertEq(pool.isSpent(act.transaction.signals[4]), act.before != 0, "what moved money stays spent");
     }
 
     /// @dev The words do not matter where the bytes are no points.
@@ -477,14 +514,13 @@ contract RecoveryHandler is RecoveryPlans {
         for (uint256 i = 0; i < roots.length; ++i) {
             if (roots[i].isForged && _isRoot(i)) _refuteRoot(i);
         }
-        for (uint256 i = 0; i < acts.length; ++i) {
-            if (acts[i].isForged && acts[i].isExecuted && !acts[i].isRefuted) _refute(i, 0);
+        // What came again first, then what it came in the place of.
+        for (uint256 i = acts.length; i > 0; --i) {
+            if (acts[i - 1].isForged && _stands(acts[i - 1])) _refute(i - 1, 0);
         }
-        if (_isOpen() && !_isSilent()) vm.warp(_silentFrom());
-        if (rooted < leaves_.length) _advance(leaves_.length, leaves_.length - rooted);
-        (uint256 last,,) = pool.currentRoot();
-        vm.assertEq(last, _above(EMPTY_ROOT, 0, leaves_.length), "the tree of all leaves, void ones empty");
-        vm.warp(block.timestamp + provedDelay);
+        _goOn();
+        _confirm();
+        _goOn();
         for (uint256 i = 0; i < 3; ++i) {
             address asset = _asset(i);
             if (excess[asset] > 0) {
@@ -497,6 +533,27 @@ contract RecoveryHandler is RecoveryPlans {
             _payAll(asset);
             vm.assertEq(owed[asset], 0, "every claim is paid");
             _checkMoney(asset);
+        }
+    }
+
+    /// @dev To the end of the queue, and until a proof may use that root.
+    function _goOn() private {
+        if (_isOpen() && !_isSilent()) vm.warp(_silentFrom());
+        if (rooted < leaves_.length) _advance(leaves_.length, leaves_.length - rooted, false);
+        (uint256 last,,) = pool.currentRoot();
+        vm.assertEq(last, _above(EMPTY_ROOT, 0, leaves_.length), "the tree of all leaves, void ones empty");
+        vm.warp(block.timestamp + provedDelay);
+    }
+
+    /// @dev Whoever paid on a bad root with notes of a good one proves it again.
+    function _confirm() private {
+        uint256 count = acts.length;
+        for (uint256 i = 0; i < count; ++i) {
+            if (!_isSuspended(i) || !_isTrueOn(acts[i], newest)) continue;
+            (address asset, uint256 claim) = (acts[i].asset, acts[i].claim);
+            if (claim != 0 && i % 2 == 0) _removeClaim(asset, claim - 1);
+            _again(i, newest, 1);
+            ++done["confirmed in the end"];
         }
     }
 

@@ -23,6 +23,16 @@ struct Act {
     uint256[] values;
     uint256 firstLeaf;
     uint256 firstNote;
+    /// Number of the root that it was executed on.
+    uint256 root;
+    /// Its claim's id, and one; 0 where it has none.
+    uint256 claim;
+    /// It makes no more than it spends.
+    bool isBalanced;
+    /// Another act has come in its place.
+    bool isReplaced;
+    /// The number of the first act in whose place it comes, and one; 0 for an act that moves what it says.
+    uint256 before;
 }
 
 struct Note {
@@ -114,6 +124,31 @@ abstract contract RecoveryModel is World {
     function _undo(uint256 which) internal {
         Act storage act = acts[which];
         act.isRefuted = true;
+        if (!isVoid[act.firstLeaf]) {
+            _empty(act);
+            uint256 end = act.firstLeaf + Statements.leavesOf(act.transaction.kind);
+            if (doubtfulUpTo < end) doubtfulUpTo = end;
+            isHeadUnknown = true;
+        }
+        if (act.before != 0) return _putBack(act.before - 1);
+        for (uint256 i = 0; i < act.inputs.length; ++i) {
+            Note storage note = notes[act.inputs[i]];
+            note.isSpent = false;
+            if (isVoid[note.leafIndex]) continue;
+            worth[note.asset] += note.value;
+            excess[note.asset] += int256(note.value);
+        }
+    }
+
+    /// @dev What came in its place is false: its notes are spent by it, and its claim is as good as its root.
+    function _putBack(uint256 which) private {
+        Act storage act = acts[which];
+        act.isReplaced = false;
+        if (act.claim != 0) claims_[act.asset][act.claim - 1].root = act.root;
+    }
+
+    /// @dev What it made is nobody's any more.
+    function _empty(Act storage act) internal {
         uint256 leaves = Statements.leavesOf(act.transaction.kind);
         for (uint256 id = act.firstNote; id < notes.length && notes[id].leafIndex < act.firstLeaf + leaves; ++id) {
             if (notes[id].isSpent) continue;
@@ -123,14 +158,50 @@ abstract contract RecoveryModel is World {
         for (uint256 i = 0; i < leaves; ++i) {
             isVoid[act.firstLeaf + i] = true;
         }
-        if (voidUpTo < act.firstLeaf + leaves) voidUpTo = act.firstLeaf + leaves;
-        for (uint256 i = 0; i < act.inputs.length; ++i) {
-            Note storage note = notes[act.inputs[i]];
-            note.isSpent = false;
-            if (isVoid[note.leafIndex]) continue;
-            worth[note.asset] += note.value;
-            excess[note.asset] += int256(note.value);
+    }
+
+    /// @dev Executed, and neither undone nor come again.
+    function _stands(Act storage act) internal view returns (bool) {
+        return act.isExecuted && !act.isRefuted && !act.isReplaced;
+    }
+
+    // ------------------------------------------------------------------ what was proved on a revoked root
+
+    /// @dev In order of the leaves, once each, up to a place.
+    function _doubtful(uint256 from, uint256 end) internal view returns (uint256[] memory who) {
+        if (end > doubtfulUpTo) end = doubtfulUpTo;
+        who = new uint256[](end > from ? end - from : 0);
+        uint256 count = 0;
+        for (uint256 i = from; i < end; ++i) {
+            uint256 which = madeBy[i];
+            if (isVoid[i] || (count != 0 && who[count - 1] == which)) continue;
+            who[count++] = which;
         }
+        assembly ("memory-safe") {
+            mstore(who, count)
+        }
+    }
+
+    function _suspend(uint256[] memory who) internal {
+        for (uint256 i = 0; i < who.length; ++i) {
+            if (roots[acts[who[i]].root].isRevoked) _empty(acts[who[i]]);
+        }
+    }
+
+    function _makerOf(uint256 which) internal view returns (bytes32) {
+        IPoolTypes.Transaction memory transaction = acts[which].transaction;
+        bool isDeposit = transaction.kind == Statements.DEPOSIT;
+        return isDeposit ? Statements.hashOf(transaction) : bytes32(transaction.signals[4]);
+    }
+
+    /// @dev Whether a proof on that root shows it: over a false root one shows anything.
+    function _isTrueOn(Act memory act, uint256 root) internal view returns (bool) {
+        if (roots[root].isFalse) return true;
+        for (uint256 i = 0; i < act.inputs.length; ++i) {
+            uint256 leaf = notes[act.inputs[i]].leafIndex;
+            if (isVoid[leaf] || leaf >= roots[root].count) return false;
+        }
+        return act.isBalanced;
     }
 
     // ------------------------------------------------------------------ brakes
@@ -219,7 +290,8 @@ abstract contract RecoveryModel is World {
     uint256[] internal leaves_;
     bytes32[] internal heads;
     mapping(uint256 index => bool) internal isVoid;
-    uint256 internal voidUpTo;
+    mapping(uint256 index => uint256 act) internal madeBy;
+    uint256 internal doubtfulUpTo;
     Root[] internal roots;
     /// By root: its last number and one.
     mapping(uint256 root => uint256) internal numberOf;
@@ -233,6 +305,7 @@ abstract contract RecoveryModel is World {
     mapping(uint256 window => uint256) private firstTimes;
 
     function _addLeaf(uint256 commitment) internal {
+        madeBy[leaves_.length] = acts.length;
         leaves_.push(commitment);
         heads.push(Statements.nextHead(heads[heads.length - 1], commitment));
     }
@@ -271,6 +344,7 @@ abstract contract RecoveryModel is World {
         newest = roots[number].parent;
         rooted = roots[newest].count;
         isHeadUnknown = true;
+        doubtfulUpTo = leaves_.length;
         for (; number < roots.length; ++number) {
             roots[number].isRevoked = true;
         }

@@ -51,6 +51,7 @@ abstract contract RecoveryPlans is RecoveryModel {
         uint256 sum = _chooseInputs(act, kind, root, seed >> 32);
         // Over a false root a good proof makes money. So does a robbed signer.
         bool isFromNothing = roots[root].isFalse || !act.isTrue;
+        act.isBalanced = !isFromNothing;
         if (isFromNothing) sum += (seed >> 64) % MOST;
         uint256 part = (seed >> 40) % 4;
         if (part != 0) act.amount = part == 1 ? sum : sum / (1 << (part * 2));
@@ -109,7 +110,7 @@ abstract contract RecoveryPlans is RecoveryModel {
     }
 
     /// @dev Any, and mostly one of those that stand.
-    function _chooseRoot(uint256 seed) private view returns (uint256 which) {
+    function _chooseRoot(uint256 seed) internal view returns (uint256 which) {
         which = seed % roots.length;
         if (seed >> 16 & 15 == 0) return which;
         if (seed >> 20 & 1 == 0) which = newest;
@@ -237,9 +238,7 @@ abstract contract RecoveryPlans is RecoveryModel {
             _assertExecuted(outcome);
             vm.assertEq(outcome.claimed, isClaim ? act.amount : 0, "a claim where there is no room");
             ++done[act.isAttested ? act.isForged ? bytes32("forged") : bytes32("attested") : bytes32("proved")];
-            act.isExecuted = true;
-            act.firstLeaf = leaves_.length;
-            act.firstNote = notes.length;
+            _place(act);
             if (!isPaid && act.amount != 0) _settleMoney(act, buckets, isClaim);
             if (isPaid) excess[act.asset] += int256(act.amount);
             _settleNotes(act);
@@ -247,6 +246,13 @@ abstract contract RecoveryPlans is RecoveryModel {
         }
         if (act.isExecuted || act.isAttested) acts.push(act);
         _addEnd();
+    }
+
+    function _place(Act memory act) private view {
+        act.isExecuted = true;
+        act.firstLeaf = leaves_.length;
+        act.firstNote = notes.length;
+        if (act.transaction.kind != Statements.DEPOSIT) act.root = numberOf[act.transaction.signals[1]] - 1;
     }
 
     function _leavesByProof(Act memory act) private pure returns (bool) {
@@ -261,6 +267,7 @@ abstract contract RecoveryPlans is RecoveryModel {
         } else if (isClaim) {
             uint256 root = numberOf[act.transaction.signals[1]] - 1;
             claims_[act.asset].push(Waiting(act.amount, act.amount << 64, root, false));
+            act.claim = claims_[act.asset].length;
             owed[act.asset] += act.amount;
             waiting[act.asset] += act.amount;
         } else {
@@ -292,5 +299,111 @@ abstract contract RecoveryPlans is RecoveryModel {
         buckets_[tokenOut] = buckets;
         _addNote(tokenOut, PAYOUT, leaves_.length);
         _addLeaf(outcome.note.commitment);
+    }
+
+    // ------------------------------------------------------------------ what comes again
+
+    /// @dev The same once more, as of that root.
+    /// @return false where nobody would say it: it is false, and to be proved
+    function _planAgain(uint256 which, uint256 root, uint256 seed) internal returns (bool, Act memory act) {
+        act = acts[which];
+        uint8 kind = act.transaction.kind;
+        (act.isExecuted, act.isRefuted, act.isReplaced) = (false, false, false);
+        act.before = act.before == 0 ? which + 1 : act.before;
+        _choose(act, seed);
+        if (!_isTrueOn(act, root)) {
+            if (!act.isAttested) return (false, act);
+            (act.isForged, act.isTrue) = (true, false);
+        }
+        Draft memory draft = _draft(kind, _draw());
+        uint256[] memory signals = act.transaction.signals;
+        // Said once: what is true of it does not change.
+        draft.deadline = DEADLINE + uint64(drawn);
+        (draft.root, draft.asset, draft.amount) = (roots[root].root, signals[2], signals[3]);
+        for (uint256 i = 4; i < signals.length; ++i) {
+            uint256 inputs = draft.nullifiers.length;
+            if (i < 4 + inputs) draft.nullifiers[i - 4] = signals[i];
+            else draft.commitments[i - 4 - inputs] = signals[i];
+        }
+        draft.ext = act.transaction.ext;
+        IPoolTypes.Transaction memory first = acts[act.before - 1].transaction;
+        draft.authorization = abi.encode(first.deadline, first.signals[1], keccak256(first.proof));
+        if (kind == Statements.SWAP) draft.authorization = bytes.concat(draft.authorization, abi.encode(PAYOUT));
+        _say(act, draft);
+        return (true, act);
+    }
+
+    /// @dev Of an act and all that came in its place, the one that has the notes; itself where none has.
+    function _currentOf(uint256 which) internal view returns (uint256) {
+        uint256 first = acts[which].before == 0 ? which + 1 : acts[which].before;
+        for (uint256 i = 0; i < acts.length; ++i) {
+            if ((i + 1 == first || acts[i].before == first) && _stands(acts[i])) return i;
+        }
+        return which;
+    }
+
+    function _againFault(uint256 which) private view returns (bytes4) {
+        Act storage act = acts[which];
+        if (!_stands(act)) return IPoolTypes.EarlierUnknown.selector;
+        if (!roots[act.root].isRevoked) return IPoolTypes.EarlierStands.selector;
+        if (act.claim == 0) return 0;
+        Waiting storage one = claims_[act.asset][act.claim - 1];
+        bool isTooLarge = one.isRemoved && one.left > TestToken(act.asset).balanceOf(address(pool));
+        return isTooLarge ? IPoolTypes.ClaimTooLarge.selector : bytes4(0);
+    }
+
+    function _runAgain(Act memory act, uint256 which) internal {
+        bytes4 expected = _expectedFault(act, true);
+        if (expected == 0) expected = _againFault(which);
+        Buckets memory buckets = _buckets(act.asset);
+        Outcome memory outcome = _execute(_one(act.transaction), _noUpdate(), depositor).members[0];
+        ++done[bytes32(expected)];
+        if (expected != 0) {
+            _assertRejected(outcome, expected);
+        } else {
+            _assertExecuted(outcome);
+            ++done[act.isForged ? bytes32("forged again") : bytes32("came again")];
+            if (!isVoid[acts[which].firstLeaf]) _empty(acts[which]);
+            acts[which].isReplaced = true;
+            _place(act);
+            _settleAgain(act);
+            if (act.transaction.kind == Statements.SWAP) _settleSwapAgain(act, outcome);
+            if (act.claim != 0) _settleClaimAgain(act, buckets);
+        }
+        if (act.isExecuted || act.isAttested) acts.push(act);
+        _addEnd();
+    }
+
+    /// @dev Its leaves and notes, and nothing else: what it spent is spent, what it moved has moved.
+    function _settleAgain(Act memory act) private {
+        uint256[] memory signals = act.transaction.signals;
+        for (uint256 i = 0; i < act.values.length; ++i) {
+            if (act.values[i] != 0) _addNote(act.asset, act.values[i], leaves_.length);
+            excess[act.asset] += int256(act.values[i]);
+            _addLeaf(signals[signals.length - act.values.length + i]);
+        }
+    }
+
+    function _settleSwapAgain(Act memory act, Outcome memory outcome) private {
+        address tokenOut = address(bytes20(_head(act.transaction.ext, 20)));
+        vm.assertEq(outcome.note.value, PAYOUT, "what the venue paid then");
+        excess[tokenOut] += int256(PAYOUT);
+        _addNote(tokenOut, PAYOUT, leaves_.length);
+        _addLeaf(outcome.note.commitment);
+    }
+
+    function _settleClaimAgain(Act memory act, Buckets memory buckets) private {
+        Waiting storage one = claims_[act.asset][act.claim - 1];
+        if (one.left == 0) return;
+        ++done["claims confirmed"];
+        one.root = act.root;
+        if (!one.isRemoved) return;
+        _allot(act.asset, buckets);
+        buckets_[act.asset] = buckets;
+        (one.isRemoved, one.weight) = (false, one.left << 64);
+        owed[act.asset] += one.left;
+        excess[act.asset] += int256(one.left);
+        waiting[act.asset] += one.left;
+        ++done["claims restored"];
     }
 }

@@ -21,8 +21,10 @@ interface PoolInside {
         bytes32 extHash;
         bytes32 hash;
         bytes32 proofHash;
+        uint40 rootNumber;
         bool isProved;
         bool isPaid;
+        bool isAgain;
         address token;
         uint256 amount;
     }

@@ -10,6 +10,8 @@ import {Result, World, WorldOptions} from "../support/World.sol";
 contract RecoveryTest is World {
     bytes32[] private heads;
     uint256[] private leaves;
+    /// A nullifier of each statement; every one of them makes four leaves.
+    bytes32[] private makers;
     /// By sequence.
     uint256[] private roots;
     bool[] private isRevoked;
@@ -35,6 +37,7 @@ contract RecoveryTest is World {
             Draft memory draft = _draft(Statements.SPEND, uint256(keccak256(abi.encode(salt, i))));
             draft.proof = abi.encode(salt, i, uint256(1), uint256(2));
             list[i] = _attest(_bind(draft), _key(salt));
+            makers.push(bytes32(draft.nullifiers[0]));
             for (uint256 k = 0; k < 4; ++k) {
                 leaves.push(draft.commitments[k]);
                 heads.push(Statements.nextHead(heads[heads.length - 1], draft.commitments[k]));
@@ -60,6 +63,13 @@ contract RecoveryTest is World {
         part = new uint256[](to - from);
         for (uint256 i = from; i < to; ++i) {
             part[i - from] = leaves[i];
+        }
+    }
+
+    function _makers(uint256 from) private view returns (bytes32[] memory part) {
+        part = new bytes32[](makers.length - from / 4);
+        for (uint256 i = 0; i < part.length; ++i) {
+            part[i] = makers[from / 4 + i];
         }
     }
 
@@ -129,7 +139,7 @@ contract RecoveryTest is World {
     function _advanceToTheEnd() private {
         (uint256 oldRoot, uint64 from,) = pool.currentRoot();
         uint256 count = leaves.length - from;
-        pool.advance(_frontier(oldRoot), uint64(count), heads[from], _slice(from, leaves.length));
+        pool.advance(_frontier(oldRoot), uint64(count), heads[from], _slice(from, leaves.length), _makers(from));
         (uint256 root, uint64 rooted,) = pool.currentRoot();
         vm.assertEq(root, _next(oldRoot, from, leaves.length), "the root of these leaves");
         vm.assertEq(uint256(rooted), leaves.length, "all of them");
@@ -166,7 +176,7 @@ contract RecoveryTest is World {
             vm.assertLe(to - rooted, 255, "within reach of an update");
             uint256 count = step < 6 ? uint256(keccak256(abi.encode(seed, step))) % (to - rooted) + 1 : to - rooted;
             (uint256 oldRoot,,) = pool.currentRoot();
-            pool.advance(_frontier(oldRoot), uint64(count), heads[rooted], _slice(rooted, to));
+            pool.advance(_frontier(oldRoot), uint64(count), heads[rooted], _slice(rooted, to), new bytes32[](0));
             vm.warp(block.timestamp + 6 hours);
             rooted += count;
         }
@@ -203,7 +213,8 @@ contract RecoveryTest is World {
         if (what == 3) (count, fault) = (shown.length + 1 + other % 1e9, IPoolTypes.PrefixLength.selector);
         if (what == 4) fault = IPoolTypes.SignersAtWork.selector;
         else vm.warp(block.timestamp + 6 hours);
-        try pool.advance(_frontier(root), uint64(count), head, shown) {
+        // Where nothing is doubtful nobody has to be named, and whoever is does not matter.
+        try pool.advance(_frontier(root), uint64(count), head, shown, new bytes32[](other % 3)) {
             vm.assertEq(bytes32(fault), bytes32(0), "advanced, although it should be refused");
             vm.assertEq(_newest(), _next(EMPTY_ROOT, 0, count), "the root of the first of them");
         } catch (bytes memory reason) {
@@ -227,7 +238,9 @@ contract RealTreeTest is World {
         vm.assertTrue(_execute(new IPoolTypes.Transaction[](0), update, SENDER).isRooted, "a forged root is taken");
         pool.refuteRootUpdate(update, none, draft.commitments);
         vm.assertEq(pool.rootSequence(right + 1), 0, "and revoked");
-        pool.advance(none, 4, bytes32(0), draft.commitments);
+        bytes32[] memory makers = new bytes32[](1);
+        makers[0] = bytes32(draft.nullifiers[0]);
+        pool.advance(none, 4, bytes32(0), draft.commitments, makers);
         vm.assertEq(pool.rootSequence(right), 3, "the true one");
     }
 }

@@ -139,7 +139,7 @@ function transfer(tree: CommitmentTree, isOurs: boolean): ChainEvent[] {
   const note = sealer?.seal(keys.viewing.address, ASSET, 5n);
   const nullifiers = Array.from({ length: INPUTS }, () => randomField());
   const firstLeafIndex = tree.leafCount;
-  const about = { statement: hash(), firstLeafIndex, leafCount: OUTPUTS, nullifiers };
+  const about = { statement: hash(), firstLeafIndex, leafCount: OUTPUTS, nullifiers, proofHash: hash() };
   // Any 32 bytes are a key, and as much work.
   const ephemeralKey = sealer?.ephemeralKey ?? random(32);
   const leaves = Array.from({ length: OUTPUTS }, (_, output): ChainEvent => {
