@@ -6,13 +6,16 @@ import { verifyAttestation } from "../../shared/protocol/attestation-document.ts
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
+import { readExecuted } from "../../shared/protocol/host/executed-log.ts";
 import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { kindById } from "../../shared/protocol/statements.ts";
 import { decodeUserData } from "../../shared/protocol/user-data.ts";
 import { dateOf, ownerEventOf, proposalText, type Change } from "../../proxy/base/chain/owner-events.ts";
 import { quoted } from "../base/quoted.ts";
 import type { Case, Said } from "./case.ts";
+import { flowText } from "./executed.ts";
 import type { Code } from "./findings.ts";
+import type { Ledger, Queued } from "./ledger.ts";
 import { movedIn } from "./moved.ts";
 
 const CODE_OF = {
@@ -23,12 +26,18 @@ const CODE_OF = {
 } as const satisfies Record<Change, Code>;
 
 type Args = Readonly<Record<string, unknown>>;
-/** @param before what the pool said before it in the same transaction */
-type Judge = (its: Case, args: Args, said: Said, before: Said | undefined) => void;
+/** What the pool said right before and after it in the same transaction. */
+interface Around {
+  readonly before: Said | undefined;
+  readonly after: Said | undefined;
+}
+type Judge = (its: Case, args: Args, said: Said, around: Around) => void;
 
 const JUDGES: Readonly<Record<string, Judge>> = {
   Refuted: refuted,
   LeavesVoided: leavesVoided,
+  LeavesSuspended: leavesSuspended,
+  Confirmed: confirmed,
   RootsRevoked: rootsRevoked,
   SignerRegistered: registered,
   SignerExpelled: (its, { signer, leaf }) =>
@@ -37,6 +46,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   Unsound: unsound,
   ClaimAdded: claimAdded,
   ClaimPaid: claimPaid,
+  ClaimRooted: claimRooted,
   ClaimRemoved: claimRemoved,
   DepositReturned: depositReturned,
   BondPosted: bond("posted by"),
@@ -49,12 +59,12 @@ const JUDGES: Readonly<Record<string, Judge>> = {
 /** Their names. */
 export const AFTERMATH: readonly string[] = Object.keys(JUDGES);
 
-export function judgeAftermath(its: Case, said: Said, before: Said | undefined): void {
+export function judgeAftermath(its: Case, said: Said, around: Around): void {
   const { name, args } = said.event;
   const told = args.toObject() as Args;
   const judge = JUDGES[name];
   if (judge === undefined) ownersWord(its, name, told);
-  else judge(its, told, said, before);
+  else judge(its, told, said, around);
 }
 
 // ---------------------------------------------------------------- refutations
@@ -78,12 +88,37 @@ function leavesVoided(its: Case, { statementHash, firstLeafIndex, count }: Args)
   its.report("VOIDED", `${String(count)} leaves from ${first} on`, { statement });
 }
 
-function rootsRevoked(
-  its: Case,
-  { first, last, root, leafCount }: Args,
-  _: Said,
-  before: Said | undefined,
-): void {
+/** A true statement that is suspended is money that its owner cannot use. */
+function leavesSuspended(its: Case, { firstLeafIndex, count }: Args): void {
+  const { ledger } = its;
+  const [first, leaves] = [Number(firstLeafIndex), Number(count)];
+  if (first + leaves > Number(ledger.leafCount))
+    its.contradict(`leaves from ${first} on were suspended, and the log shows ${ledger.leafCount}`);
+  const executed = ledger.executedAt(first);
+  const detail = `${leaves} leaves from ${first} on`;
+  const wrong = (why: string): void =>
+    its.report("SUSPENSION_WRONG", `${detail}: ${why}`, executed && { statement: executed.statement });
+  if (executed?.leaves !== leaves) wrong("they are not a statement's");
+  else if (ledger.isVoid(first)) wrong("they were empty already");
+  else {
+    const { statement, rootNumber } = executed;
+    if (rootNumber !== undefined && ledger.roots.numbered(rootNumber) !== undefined)
+      wrong(`root ${rootNumber} stands`);
+    else {
+      const root = rootNumber === undefined ? "a root that is not known" : `root ${rootNumber}`;
+      its.report("SUSPENDED", `${detail} of ${root}, ${flowText(ledger.originOf(executed))}`, { statement });
+    }
+  }
+  ledger.suspend(first, leaves);
+}
+
+/** The statement comes next, and is judged with it. */
+function confirmed(its: Case, { statementHash }: Args, _: Said, { after }: Around): void {
+  if (after?.event.name !== "Executed" || after.event.args["statementHash"] !== statementHash)
+    its.contradict("a statement came again and was not executed");
+}
+
+function rootsRevoked(its: Case, { first, last, root, leafCount }: Args, _: Said, { before }: Around): void {
   const { ledger } = its;
   const [from, to] = [Number(first), Number(last)];
   if (to !== ledger.roots.sequence)
@@ -127,21 +162,16 @@ function claimAdded(its: Case, { statementHash, asset, id, recipient, amount, ro
   const of = asAddress(asset)!;
   if (Number(id) !== its.ledger.claims.of(of).length)
     its.contradict(`claim ${String(id)} came where another belongs`);
-  const change = { left: String(amount), rootNumber: Number(rootNumber), isRemoved: false };
-  its.ledger.claim({ type: "claim", asset: of, id: Number(id), ...change });
   const statement = asBytes32(statementHash)!;
+  const change = { statement, left: String(amount), rootNumber: Number(rootNumber), isRemoved: false };
+  its.ledger.claim({ type: "claim", asset: of, id: Number(id), ...change });
   its.report("CLAIM_MADE", `claim ${String(id)}: ${String(amount)} of ${of} to ${String(recipient)}`, {
     statement,
   });
 }
 
 /** It may be paid in parts; each is what left, and what is left is the rest. */
-function claimPaid(
-  its: Case,
-  { asset, id, amount, left }: Args,
-  { log }: Said,
-  before: Said | undefined,
-): void {
+function claimPaid(its: Case, { asset, id, amount, left }: Args, { log }: Said, { before }: Around): void {
   const { ledger, transaction, pool } = its;
   const paid = amount as bigint;
   const { of, claim, name } = claimNamed(its, asset, id);
@@ -155,6 +185,37 @@ function claimPaid(
     its.report("CLAIM_WRONG", `${name}: moved ${-moved}, said ${paid}`);
   ledger.claim({ type: "claim", asset: of, id: Number(id), ...claim, left: String(left) });
   ledger.owe(of, -paid);
+}
+
+/**
+ * Its statement came again, on a good root; or what came again is refuted, and its root is the revoked one as before. A thief
+ * whose claim were moved otherwise would be paid.
+ */
+function claimRooted(its: Case, { asset, id, rootNumber }: Args, _: Said, { before, after }: Around): void {
+  const { ledger } = its;
+  const { of, claim, name } = claimNamed(its, asset, id);
+  const number = Number(rootNumber);
+  const stands = ledger.roots.numbered(number) !== undefined;
+  const queued = stands ? executedBy(ledger, before) : voidedBy(ledger, after);
+  // What it counts on: the root of the statement that came again, or of the one that it took the place of.
+  const ground = stands || queued?.confirms === undefined ? queued : ledger.executedAt(queued.confirms);
+  const isOwn = queued?.confirms !== undefined && ledger.originOf(queued).statement === claim.statement;
+  if (!isOwn || (ground?.rootNumber ?? number) !== number)
+    its.report("CLAIM_WRONG", `${name}: moved to root ${number}, and nothing of that root says so`);
+  const left = String(claim.left);
+  const isRemoved = claim.isRemoved && !stands;
+  ledger.claim({ type: "claim", asset: of, id: Number(id), ...claim, left, rootNumber: number, isRemoved });
+  its.report("CLAIM_ROOTED", `${name}: ${left}, from root ${claim.rootNumber} to ${number}`);
+}
+
+function executedBy(ledger: Ledger, said: Said | undefined): Queued | undefined {
+  const executed = said?.event.name === "Executed" ? readExecuted(said.log) : undefined;
+  return executed && ledger.executedAt(executed.firstLeafIndex);
+}
+
+function voidedBy(ledger: Ledger, said: Said | undefined): Queued | undefined {
+  const { name, args } = said?.event ?? {};
+  return name === "LeavesVoided" ? ledger.executedAt(Number(args!["firstLeafIndex"])) : undefined;
 }
 
 /** Nobody's money any more: it stays in the pool. */
@@ -182,7 +243,7 @@ function depositReturned(
   its: Case,
   { statementHash, asset, depositor, amount }: Args,
   { log }: Said,
-  before: Said | undefined,
+  { before }: Around,
 ): void {
   const { ledger, transaction, pool } = its;
   const [statement, of] = [asBytes32(statementHash)!, asAddress(asset)!];

@@ -22,6 +22,7 @@ export interface Member {
   readonly signals: readonly bigint[];
   readonly ext: Uint8Array;
   readonly proof: Uint8Array;
+  readonly authorization: Uint8Array;
   readonly attestations: Uint8Array;
 }
 
@@ -113,15 +114,18 @@ function decodeExecute(input: string): Handed[] {
     Iterable<RawMember>,
     RawUpdate,
   ];
-  const handed: Handed[] = [...members].map(({ kind, deadline, signals, ext, proof, attestations }) => ({
-    type: "member",
-    kindId: Number(kind),
-    deadline,
-    signals: [...signals],
-    ext: mustFromHex(ext),
-    proof: mustFromHex(proof),
-    attestations: mustFromHex(attestations),
-  }));
+  const handed: Handed[] = [...members].map(
+    ({ kind, deadline, signals, ext, proof, authorization, attestations }) => ({
+      type: "member",
+      kindId: Number(kind),
+      deadline,
+      signals: [...signals],
+      ext: mustFromHex(ext),
+      proof: mustFromHex(proof),
+      authorization: mustFromHex(authorization),
+      attestations: mustFromHex(attestations),
+    }),
+  );
   const { oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter } = update;
   const attestations = mustFromHex(update.attestations);
   // What the pool takes for no update at all, it answers with no event.

@@ -22,6 +22,8 @@ export type Change =
       readonly time: number;
       /** Of the queue, after it. */
       readonly head: Bytes32;
+      readonly rootNumber?: number | undefined;
+      readonly confirms?: number | undefined;
     }
   /** A note that belongs to no statement, and the queue's head after it. */
   | { readonly type: "credited"; readonly leaf: string; readonly time: number; readonly head: Bytes32 }
@@ -39,6 +41,7 @@ export type Change =
       readonly nodes: readonly string[];
     }
   | { readonly type: "void"; readonly firstLeaf: number; readonly count: number }
+  | { readonly type: "suspend"; readonly firstLeaf: number; readonly count: number }
   | { readonly type: "returned"; readonly statement: Bytes32 }
   | { readonly type: "revoke"; readonly first: number; readonly last: number; readonly leafCount: number }
   | { readonly type: "owner"; readonly event: OwnerEvent; readonly kind?: number }
@@ -49,6 +52,7 @@ export type Change =
       readonly type: "claim";
       readonly asset: Address;
       readonly id: number;
+      readonly statement: Bytes32;
       readonly left: string;
       readonly rootNumber: number;
       readonly isRemoved: boolean;

@@ -1,10 +1,12 @@
 /** Claims, by asset and id: what was promised when there was no room, and how much of it is left. */
-import type { Address } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Change } from "./changes.ts";
 
 export interface Claim {
+  /** That made it. */
+  readonly statement: Bytes32;
   readonly left: bigint;
-  /** Of the root that it was proved on. */
+  /** Of the root that it was proved on, or that its statement was confirmed on. */
   readonly rootNumber: number;
   /** Its root was revoked, and somebody took it out. */
   readonly isRemoved: boolean;
@@ -35,9 +37,9 @@ export class Claims {
     );
   }
 
-  apply({ asset, id, left, rootNumber, isRemoved }: Extract<Change, { type: "claim" }>): void {
+  apply({ asset, id, statement, left, rootNumber, isRemoved }: Extract<Change, { type: "claim" }>): void {
     const claims = this.#byAsset.get(asset) ?? [];
     this.#byAsset.set(asset, claims);
-    claims[id] = { left: BigInt(left), rootNumber, isRemoved };
+    claims[id] = { statement, left: BigInt(left), rootNumber, isRemoved };
   }
 }

@@ -22,12 +22,17 @@ export const CODES = {
   REFUTED: "a signer vouched for what is false, as somebody showed the pool",
   REFUTATION_FALSE: "leaves were voided, or roots revoked, whose statement or update is true",
   ATTESTED_PATH_CLOSED: "the pool takes no attestations: only proofs move money",
-  TREE_ROLLED_BACK: "void leaves wait: only `advance` extends the tree until they are behind",
+  TREE_ROLLED_BACK:
+    "leaves wait that are void or were perhaps proved on a revoked root: only `advance` extends the tree until they are behind",
   UNSOUND:
     "somebody proved a false statement: circuits or keys are broken, and the pool takes nothing in any more",
   CAP_RAISED:
     "the owner proposed a minimum cap that is more than the tenth of what the pool has: a thief takes as much",
-  CLAIM_WRONG: "a claim was paid otherwise than it stands",
+  CLAIM_WRONG: "a claim was paid, removed or moved to another root otherwise than it stands",
+  SUSPENSION_WRONG:
+    "a statement was suspended whose root stands, or one whose root is revoked came into the tree all the same",
+  CONFIRMATION_WRONG:
+    "a statement is said to come again, and it is not the suspended one: its notes are paid for by nobody",
   DEPOSIT_RETURN_WRONG: "a deposit went back that stands, or otherwise than it came",
   PROPOSED: "the owner proposed an image, an asset or an executor: look at it before anybody may admit it",
   ADMITTED: "an image, an asset or an executor was admitted, or a signer registered by its document",
@@ -37,6 +42,12 @@ export const CODES = {
   EXPELLED: "a signer is out because the certificate that vouched for it was revoked",
   CLAIM_MADE: "a proved payment found no room: it has a claim, and a part of what there is room for later",
   CLAIM_REMOVED: "the root that a claim was proved on is revoked: nothing is paid of it",
+  CLAIM_ROOTED:
+    "a claim counts as proved on another root: a good one, where its payment was confirmed, or the revoked one again",
+  SUSPENDED:
+    "a statement was proved on a root that is revoked: its leaves are empty, until its maker proves it on a good root",
+  CONFIRMED:
+    "a suspended statement was proved again on a good root: its notes are in the queue, and no money moved",
   PROVED_AGAIN:
     "a refuted statement is true: its first proof was false, and who vouched for that lied, not who made it",
   DEPOSIT_RETURNED: "a deposit whose leaves are void went back to its depositor",
@@ -58,6 +69,9 @@ const NOTICES: ReadonlySet<Code> = new Set([
   "EXPELLED",
   "CLAIM_MADE",
   "CLAIM_REMOVED",
+  "CLAIM_ROOTED",
+  "SUSPENDED",
+  "CONFIRMED",
   "PROVED_AGAIN",
   "DEPOSIT_RETURNED",
   "VOIDED",

@@ -56,7 +56,7 @@ export function memoryJournal(): Journal {
   };
 }
 
-const VERSION = 4;
+const VERSION = 5;
 
 export async function fileJournal(folder: string, home: Home, fromBlock: number): Promise<Journal> {
   const recordsFile = path.join(folder, "blocks.jsonl");

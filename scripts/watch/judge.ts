@@ -2,6 +2,8 @@
  * Judges what the pool said in one transaction against what was handed to it and what the ledger knows. Every
  * rule that the pool took an enclave's word for is checked here again, without that word.
  */
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../shared/protocol/host/text.ts";
 import { proposalText } from "../../proxy/base/chain/owner-events.ts";
 import { judgeAftermath } from "./aftermath.ts";
 import { hashOf, poolInterface, type Handed, type Member } from "./calls.ts";
@@ -59,7 +61,7 @@ function pass(its: Case): void {
         const isClaim = own.some(({ event }) => event.name === "ClaimAdded");
         const claimsPaid = own.filter(({ event }) => event.name === "ClaimPaid");
         if (note !== undefined) notesHashed += 1;
-        const span = { from, until, note, isClaim, claimsPaid, own };
+        const span = { from, until, note, isClaim, claimsPaid, own, earlier: earlierOf(said, place) };
         judgeExecuted(its, one, answered as Member | string, span);
         break;
       }
@@ -76,12 +78,18 @@ function pass(its: Case): void {
       case "NoteHashed":
         break;
       default:
-        judgeAftermath(its, one, said[place - 1]);
+        judgeAftermath(its, one, { before: said[place - 1], after: said[place + 1] });
     }
   }
   for (const part of partsWithoutStatement(answers)) checkCredits(its, said, part);
   if (notesHashed !== said.filter(({ event }) => event.name === "NoteHashed").length)
     its.contradict("a hashed note belongs to no statement");
+}
+
+/** Of a statement that comes again the name of the suspended one, which the pool says directly before it. */
+function earlierOf(said: readonly Said[], place: number): Bytes32 | undefined {
+  const before = said[place - 1]?.event;
+  return before?.name === "Confirmed" ? asBytes32(before.args["earlier"]) : undefined;
 }
 
 /** Where a transaction's money is no statement's: before the first answer, and behind each that is another. */

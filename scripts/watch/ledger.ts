@@ -30,6 +30,10 @@ export interface Queued {
   readonly flows: Flow[];
   /** Unix seconds of its block. */
   readonly time: number;
+  /** Of the root that it was proved on; 0 for a deposit, as the empty tree's. Undefined where nobody showed it. */
+  readonly rootNumber: number | undefined;
+  /** First leaf of the suspended statement that it is again. */
+  readonly confirms: number | undefined;
 }
 
 export class Ledger {
@@ -50,19 +54,22 @@ export class Ledger {
   /** Unix seconds before which no attestation counts. */
   attestedFrom = 0;
   isUnsound = false;
-  /** No leaf from here on is void. */
-  voidUpTo = 0;
+  /** From here on no leaf is void or proved on a revoked root. */
+  doubtfulUpTo = 0;
   /** Proposed, and not admitted, withdrawn or expired. */
   #pending: readonly Proposal[] = [];
   readonly #tree = new LeafTree();
   /** All of the queue, void ones as they were queued. */
   readonly #leaves: Field[] = [];
   readonly #void = new Set<number>();
+  /** By first leaf. */
+  readonly #suspended = new Set<number>();
   /** By first leaf; a Map keeps the order of the queue. */
   readonly #executed = new Map<number, Queued>();
   /** Notes that belong to no statement: the time of each, by leaf. */
   readonly #credited = new Map<number, number>();
-  readonly #marks = new Set<string>();
+  /** By mark the first leaf of the statement that holds it. */
+  readonly #marks = new Map<string, number>();
   /** Statements whose leaves became void at some time. */
   readonly #refuted = new Set<string>();
   /** Deposits whose leaves are void: a proof makes their notes again, and no money moves. */
@@ -88,9 +95,9 @@ export class Ledger {
   get pending(): readonly Proposal[] {
     return this.#pending;
   }
-  /** Whether leaves that are void wait: only `advance` extends the tree then. */
+  /** Whether doubtful leaves wait: only `advance` extends the tree then. */
   get isRolledBack(): boolean {
-    return this.#tree.leafCount < this.voidUpTo;
+    return this.#tree.leafCount < this.doubtfulUpTo;
   }
   get tree(): Pick<LeafTree, "frontier" | "path" | "root"> {
     return this.#tree;
@@ -114,6 +121,38 @@ export class Ledger {
 
   executedAt(firstLeaf: number): Queued | undefined {
     return this.#executed.get(firstLeaf);
+  }
+
+  isVoid(leaf: number): boolean {
+    return this.#void.has(leaf);
+  }
+
+  /** The statement of that name, where it, or what confirmed it last, is suspended and has all these marks. */
+  suspended(statement: Bytes32, marks: readonly string[]): Queued | undefined {
+    const firstLeaf = this.#marks.get(marks[0]!);
+    if (firstLeaf === undefined || !this.#suspended.has(firstLeaf)) return undefined;
+    const holder = this.#executed.get(firstLeaf)!;
+    const holdsAll =
+      String(holder.marks) === String(marks) && marks.every((mark) => this.#marks.get(mark) === firstLeaf);
+    const found = this.originOf(holder);
+    return found.statement === statement && holdsAll ? found : undefined;
+  }
+
+  /** What moved the money of a statement that came again, perhaps more than once. */
+  originOf(queued: Queued): Queued {
+    const { confirms } = queued;
+    return confirms === undefined ? queued : this.originOf(this.#executed.get(confirms)!);
+  }
+
+  /** Statements of that part of the queue that were proved on a root that is revoked, and are not empty. */
+  taintedBetween(from: number, to: number): Queued[] {
+    const found: Queued[] = [];
+    for (let place = from; place < Math.min(to, this.#leaves.length); place++) {
+      const queued = this.#executed.get(place);
+      if (queued?.rootNumber === undefined || this.#void.has(place)) continue;
+      if (this.roots.numbered(queued.rootNumber) === undefined) found.push(queued);
+    }
+    return found;
   }
 
   /** Leaf counts at which a statement or a credited note ended, from `from` on, oldest first. */
@@ -206,6 +245,9 @@ export class Ledger {
   voidLeaves(firstLeaf: number, count: number): void {
     this.#change({ type: "void", firstLeaf, count });
   }
+  suspend(firstLeaf: number, count: number): void {
+    this.#change({ type: "suspend", firstLeaf, count });
+  }
   /** A deposit whose leaves are void; it can be proved no more. */
   returnDeposit(statement: Bytes32): void {
     this.#change({ type: "returned", statement });
@@ -296,6 +338,10 @@ export class Ledger {
       case "void":
         this.#applyVoid(change.firstLeaf, change.count);
         return;
+      case "suspend":
+        this.#empty(change.firstLeaf, change.count);
+        if (this.#executed.has(change.firstLeaf)) this.#suspended.add(change.firstLeaf);
+        return;
       case "returned":
         this.#paid.delete(change.statement);
         return;
@@ -303,6 +349,8 @@ export class Ledger {
         const newest = this.roots.revoke(change.first, change.last);
         this.#tree.truncate(change.leafCount);
         this.rootedHead = newest.head;
+        // All that waits may be proved on one of them; what comes later cannot be.
+        this.doubtfulUpTo = this.#leaves.length;
         return;
       }
       case "owner":
@@ -331,28 +379,42 @@ export class Ledger {
     }
   }
 
-  #applyExecuted({ statement, leaves, marks, time, head }: Extract<Change, { type: "executed" }>): void {
+  #applyExecuted(change: Extract<Change, { type: "executed" }>): void {
+    const { statement, leaves, marks, time, head, rootNumber, confirms } = change;
     const firstLeaf = this.#leaves.length;
     for (const leaf of leaves) this.#leaves.push(toField(leaf));
-    for (const mark of marks) this.#marks.add(mark);
-    this.#executed.set(firstLeaf, { statement, firstLeaf, leaves: leaves.length, marks, flows: [], time });
+    for (const mark of marks) this.#marks.set(mark, firstLeaf);
+    const queued = { statement, marks, time, rootNumber, confirms };
+    this.#executed.set(firstLeaf, { ...queued, firstLeaf, leaves: leaves.length, flows: [] });
     this.#paid.delete(statement);
     this.head = head;
     this.statements += 1;
   }
 
-  /** Its nullifiers are unspent again, and what it took out is owed again: to whoever holds the notes that it named. */
+  /**
+   * Its nullifiers are unspent again, and what it took out is owed again: to whoever holds the notes that it named. Of one
+   * that confirmed another they are the other's again, and it took nothing out.
+   */
   #applyVoid(firstLeaf: number, count: number): void {
     const executed = this.#executed.get(firstLeaf);
-    for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf++) this.#void.add(leaf);
-    this.voidUpTo = Math.max(this.voidUpTo, firstLeaf + count);
+    // What was suspended is empty in every root already.
+    if (!this.#void.has(firstLeaf)) this.doubtfulUpTo = Math.max(this.doubtfulUpTo, firstLeaf + count);
+    this.#empty(firstLeaf, count);
     if (executed === undefined) return;
     this.#refuted.add(executed.statement);
-    for (const mark of executed.marks) this.#marks.delete(mark);
+    this.#suspended.delete(firstLeaf);
+    for (const mark of executed.marks) {
+      if (executed.confirms === undefined) this.#marks.delete(mark);
+      else this.#marks.set(mark, executed.confirms);
+    }
     const isDeposit = executed.marks.includes(executed.statement);
     // A deposit's money stays here, for whoever proves the deposit.
     if (isDeposit) this.#paid.add(executed.statement);
     else for (const { asset, amount } of executed.flows) this.#addOwed(asset, -BigInt(amount));
+  }
+
+  #empty(firstLeaf: number, count: number): void {
+    for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf++) this.#void.add(leaf);
   }
 
   #applyOwner({ change, role, subject, proposal }: OwnerEvent, kind: number): void {

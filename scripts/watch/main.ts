@@ -36,7 +36,8 @@ Follows a pool and judges every accepted statement and root again: proof, rules,
   --confirmations <n>  blocks on top of a block before it is read (default 0)
   --refute             show the pool what is false: signers out, forged leaves void, their bond to the account whose
                        private key is in the environment as REFUTER_KEY, and which pays the gas
-  --advance            with --refute: then extend the tree from the last good root until the void leaves are behind
+  --advance            with --refute: then extend the tree from the last good root until the doubtful leaves are behind:
+                       what was proved on a revoked root is suspended
   --evidence <folder>  write a file for each alarm: all that somebody else needs to check it, and to show the pool what
                        is false
   --status <file>      keep a file with the block that was judged and the alarms that stand, for the dashboard
@@ -183,7 +184,7 @@ async function createRefuter(
   say(`Refuting from ${account.address}.`);
   return new Refuter({
     account,
-    advanceTo: advance ? "void" : undefined,
+    advanceTo: advance ? "doubtful" : undefined,
     onReport: (report) => (json ? tell(reportJson(report)) : say(reportLine(report))),
   });
 }

@@ -2,8 +2,8 @@
  * The calls that show the pool what is false, and that extend the tree afterwards: their calldata, from evidence and
  * ledger alone. Whether the pool agrees is its own affair.
  */
-import { advanceEnd, MOST_ADVANCED } from "../../shared/notes/advance.ts";
-import { mustFromHex } from "../../shared/protocol/bytes.ts";
+import { advanceEnd, makersOf, MOST_ADVANCED, type Made } from "../../shared/notes/advance.ts";
+import { mustFromHex, toBytes32, word } from "../../shared/protocol/bytes.ts";
 import { poolInterface } from "./calls.ts";
 import type { Evidence, FalseStatement } from "./evidence.ts";
 import { wordsOf } from "./groth16.ts";
@@ -54,6 +54,15 @@ export async function nextStep(
   );
   if (to === undefined) throw new RangeError(`no checkpoint after leaf ${from}`);
   const leaves = ledger.leavesBetween(from, to);
-  const shown = [ledger.tree.frontier(), leaves.length, ledger.rootedHead, leaves];
+  const isVoid = (leaf: number): boolean => ledger.isVoid(leaf);
+  const makers = ledger.isRolledBack
+    ? makersOf({ from, to }, isVoid, (firstLeaf) => madeAt(ledger, firstLeaf))
+    : [];
+  const shown = [ledger.tree.frontier(), leaves.length, ledger.rootedHead, leaves, makers];
   return { from, to, data: poolInterface.encodeFunctionData("advance", shown) };
+}
+
+function madeAt(ledger: Ledger, firstLeaf: number): Made | undefined {
+  const found = ledger.executedAt(firstLeaf);
+  return found && { leafCount: found.leaves, maker: toBytes32(word(BigInt(found.marks[0]!))) };
 }

@@ -26,7 +26,7 @@ export interface RefuterOptions {
   readonly account: Account;
   readonly onReport: (report: Report) => void;
   /** How far `advance` is paid for after a refutation. Default: not at all. */
-  readonly advanceTo?: "void" | "end" | undefined;
+  readonly advanceTo?: "doubtful" | "end" | undefined;
 }
 
 export class Refuter {
@@ -122,6 +122,7 @@ const TEXTS: Readonly<Record<string, (told: Told) => string>> = {
   ImageRevoked: ({ image }) => `so is its image ${image}`,
   AttestedPathClosed: ({ until }) => `attested path closed ${closureText(Number(until))}`,
   LeavesVoided: ({ count, firstLeafIndex }) => `${count} leaves from ${firstLeafIndex} on are void`,
+  LeavesSuspended: ({ count, firstLeafIndex }) => `${count} leaves from ${firstLeafIndex} on are suspended`,
   RootsRevoked: ({ first, last }) => `roots ${first} to ${last} are revoked`,
   ClaimRemoved: ({ amount }) => `${amount} are owed no more`,
   RootUpdated: ({ sequence, leafCount }) => `root ${sequence} of ${leafCount} leaves`,

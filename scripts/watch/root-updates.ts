@@ -1,6 +1,6 @@
 /**
  * Judges a root that the pool took, on a signer's word or computed by itself: it must be the root of the leaves, void
- * ones empty.
+ * and suspended ones empty, and rest on nothing that was proved on a revoked root.
  */
 import type { LogDescription } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
@@ -34,6 +34,12 @@ export function judgeRoot(its: Case, event: LogDescription, handed: Update | Adv
     sequence: Number(sequence),
     since: sinceOf(its, update, Number(leafCount)),
   };
+  for (const { statement, firstLeaf, rootNumber } of ledger.taintedBetween(before.count, Number(leafCount)))
+    its.report(
+      "SUSPENSION_WRONG",
+      `leaves from ${firstLeaf} on, of revoked root ${rootNumber}, are in the tree`,
+      { statement },
+    );
   const truth = ledger.advance(leafCount, told);
   if (truth === undefined)
     its.contradict(`a root over ${leafCount} leaves, of which the log shows ${ledger.leafCount}`);

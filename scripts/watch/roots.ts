@@ -20,6 +20,7 @@ export class Roots {
   /** Not revoked, in order: each covers more leaves than the one before. */
   readonly #standing: Root[];
   readonly #byAnnounced = new Map<bigint, Root>();
+  readonly #byNumber = new Map<number, Root>();
   /** The last number that was given; none is given twice. */
   #sequence = 0;
 
@@ -27,6 +28,7 @@ export class Roots {
     const root = { announced: empty, truth: empty, sequence: 0, leafCount: 0, since: 0, head: ZERO_HEAD };
     this.#standing = [root];
     this.#byAnnounced.set(empty, root);
+    this.#byNumber.set(0, root);
   }
 
   get newest(): Root {
@@ -43,7 +45,7 @@ export class Roots {
 
   /** Undefined for a number that is not given, or revoked. */
   numbered(sequence: number): Root | undefined {
-    return this.#standing.find((root) => root.sequence === sequence);
+    return this.#byNumber.get(sequence);
   }
 
   /** Void leaves alone leave a root and its number as they are. */
@@ -52,12 +54,14 @@ export class Roots {
     this.#sequence = root.sequence;
     this.#standing.push(root);
     this.#byAnnounced.set(root.announced, root);
+    this.#byNumber.set(root.sequence, root);
   }
 
   /** @returns the one that stays newest */
   revoke(first: number, last: number): Root {
     while (this.newest.sequence >= first && this.newest.sequence <= last) {
       const { announced, sequence } = this.#standing.pop()!;
+      this.#byNumber.delete(sequence);
       if (this.#byAnnounced.get(announced)?.sequence === sequence) this.#byAnnounced.delete(announced);
     }
     return this.newest;

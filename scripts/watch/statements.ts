@@ -13,37 +13,18 @@ import {
   canonicalSignals,
   checkStatement,
   kindById,
+  KINDS,
   type Statement,
 } from "../../shared/protocol/statements.ts";
 import { hashOf, type Member } from "./calls.ts";
 import type { Case, Said } from "./case.ts";
+import { checkStill, confirmedBy, type Again } from "./confirmations.ts";
 import { checkCredits, creditedIn } from "./credits.ts";
 import { amountOf, tells } from "./executed.ts";
 import type { FalseStatement } from "./evidence.ts";
-import type { Code } from "./findings.ts";
-import { movedIn, paidTo, type Between } from "./moved.ts";
+import { movedIn, paidTo } from "./moved.ts";
 import { digestOf, signersOf, type Recovered } from "./signatures.ts";
-
-/** Where in a transaction's log a statement's own happenings lie. */
-export interface Span extends Between {
-  readonly note: Said | undefined;
-  /** Its money stays here until a window has room. */
-  readonly isClaim: boolean;
-  /** Of claims that were paid meanwhile, the events. */
-  readonly claimsPaid: readonly Said[];
-  /** All that the pool said in it. */
-  readonly own: readonly Said[];
-}
-
-type Report = (code: Code, detail: string) => void;
-
-interface HashedNote {
-  readonly logIndex: number;
-  readonly commitment: Field;
-  readonly npk: Field;
-  readonly asset: Address;
-  readonly value: bigint;
-}
+import type { HashedNote, Report, Span } from "./span.ts";
 
 /** @param member a text instead says why it is not known */
 export function judgeExecuted(its: Case, { log }: Said, member: Member | string, span: Span): void {
@@ -60,15 +41,23 @@ export function judgeExecuted(its: Case, { log }: Said, member: Member | string,
   const note = span.note === undefined ? undefined : hashedNote(its, span.note, executed);
   if ((note !== undefined) !== executed.commitments.length < executed.ciphertexts.length)
     its.contradict("the pool hashed a note where it has none to hash, or none where it must");
-  record(its, executed, note, report);
+  const { earlier } = span;
+  // A swap that moves nothing was made before, or is none.
+  if (executed.moved !== undefined ? earlier !== undefined : earlier === undefined && note !== undefined)
+    its.contradict("a statement comes again and moves something, or is new and moves nothing");
+  const again = earlier === undefined ? undefined : { earlier, note, member };
+  record(its, executed, { note, again, rootNumber: rootNumberOf(its, executed, member) }, report);
   let checked: Statement | undefined;
-  if (typeof member !== "string") checked = checkMember(its, member, executed, { signers, isPaid }, report);
-  else {
+  if (typeof member !== "string") {
+    const terms = { signers, isPaid, comesAgain: earlier !== undefined };
+    checked = checkMember(its, member, executed, terms, report);
+  } else {
     ledger.countUnseen(executed.firstLeafIndex);
     report("CALLDATA_UNSEEN", `${member}; ${amountOf(executed)}, proof ${executed.proofHash}`);
   }
   // What moved stands in the event, so what is owed is known also of a statement that nobody shows.
-  if (!isPaid) checkMoney(its, executed, note, span, report);
+  if (earlier !== undefined) checkStill(its, checked, span, report);
+  else if (!isPaid) checkMoney(its, executed, note, span, report);
   if (note !== undefined && checked !== undefined) checkNote(its, note, checked, span, report);
   const behind = { from: note?.logIndex ?? span.from, until: span.until };
   checkCredits(its, span.own, behind, isPaid ? undefined : executed.moved?.asset);
@@ -91,8 +80,14 @@ export function judgeRejected(its: Case, member: Member): void {
   its.ledger.keep(evidence);
 }
 
+interface Recorded {
+  readonly note: HashedNote | undefined;
+  readonly again: Again | undefined;
+  readonly rootNumber: number | undefined;
+}
+
 /** Its leaves are in the queue whatever is wrong with it. */
-function record(its: Case, executed: Executed, note: HashedNote | undefined, report: Report): void {
+function record(its: Case, executed: Executed, { note, again, rootNumber }: Recorded, report: Report): void {
   const { ledger, header } = its;
   const { statement, nullifiers, firstLeafIndex: first } = executed;
   if (BigInt(first) !== ledger.leafCount)
@@ -100,11 +95,22 @@ function record(its: Case, executed: Executed, note: HashedNote | undefined, rep
   const leaves = executed.commitments.map((commitment) => leafOf(its, commitment));
   // Deposits have no nullifiers: the statement itself must come once.
   const marks = nullifiers.length > 0 ? nullifiers.map(String) : [statement];
-  for (const mark of ledger.execute({
-    ...{ statement, marks, time: header.timestamp },
+  const confirmed = again && confirmedBy(its, executed, marks, again, report);
+  const twice = ledger.execute({
+    ...{ statement, marks, time: header.timestamp, rootNumber, confirms: confirmed?.firstLeaf },
     leaves: note === undefined ? leaves : [...leaves, note.commitment],
-  }))
+  });
+  // Those of one that comes again were there, and `confirmedBy` says whose they must be.
+  for (const mark of again === undefined ? twice : [])
     report("NULLIFIER_TWICE", `${toHex(word(BigInt(mark)))} was there before`);
+}
+
+/** 0 for a deposit. Undefined where the root is not known. */
+function rootNumberOf({ ledger }: Case, { kind }: Executed, member: Member | string): number | undefined {
+  if (KINDS[kind].signals.root === undefined) return 0;
+  // The context stands before it.
+  const root = typeof member === "string" ? undefined : member.signals[1];
+  return root === undefined ? undefined : ledger.roots.find(root)?.sequence;
 }
 
 /** All that the pool believed. Undefined when it is no statement at all. */
@@ -112,13 +118,18 @@ function checkMember(
   its: Case,
   member: Member,
   executed: Executed,
-  { signers, isPaid }: { readonly signers: Recovered; readonly isPaid: boolean },
+  {
+    signers,
+    isPaid,
+    comesAgain,
+  }: { readonly signers: Recovered; readonly isPaid: boolean; readonly comesAgain: boolean },
   report: Report,
 ): Statement | undefined {
   const { ledger, pool, header } = its;
   // A trace may show another proof of the same statement: the event says which one the pool was given.
   if (keccakHex(member.proof) !== executed.proofHash)
     its.contradict("the proof that was handed to the pool is not the one that its event names");
+  const amount = amountOf(executed, comesAgain);
   const fault = faultOf(its, member);
   const known = signers.filter((one) => one !== undefined);
   const evidence =
@@ -131,21 +142,19 @@ function checkMember(
     report("STATEMENT_INVALID", statement);
     return undefined;
   }
-  if (!tells(executed, statement)) its.contradict("the pool's event is not what was handed to it");
+  if (!tells(executed, statement, comesAgain))
+    its.contradict("the pool's event is not what was handed to it");
   // A deposit that was taken in time and voided may be proved later.
   if (member.deadline < BigInt(header.timestamp) && !isPaid) report("STATEMENT_INVALID", "DEADLINE_PASSED");
-  if (fault === undefined && ledger.wasRefuted(executed.statement))
-    report("PROVED_AGAIN", amountOf(executed));
+  if (fault === undefined && ledger.wasRefuted(executed.statement)) report("PROVED_AGAIN", amount);
   if (fault !== undefined)
-    its.report("PROOF_FORGED", `${fault}, ${amountOf(executed)}`, {
+    its.report("PROOF_FORGED", `${fault}, ${amount}`, {
       ...{ statement: executed.statement, signers },
       ...(evidence && { digest: evidence.digest }),
     });
   // A proof needs nobody's word, and nobody's may stand beside it.
   if (!isProved(member) || member.attestations.length > 0) checkSigners(its, signers, report);
-  checkRoot(its, statement, isProved(member), (code, detail) =>
-    report(code, `${detail}, ${amountOf(executed)}`),
-  );
+  checkRoot(its, statement, isProved(member), (code, detail) => report(code, `${detail}, ${amount}`));
   return statement;
 }
 
@@ -236,7 +245,8 @@ function checkNote(its: Case, note: HashedNote, { ext }: Statement, span: Span, 
     [note.asset === ext.tokenOut && note.npk === ext.npkOut, "another asset or owner than signed"],
     [note.commitment === poseidon3(note.npk, BigInt(note.asset), note.value), "not the hash of its parts"],
     [note.value >= ext.minAmountOut, `below the floor of ${ext.minAmountOut}`],
-    [note.value === received, `received ${received}`],
+    // What came in for one that comes again, came in before: see `confirmedBy`.
+    [span.earlier !== undefined || note.value === received, `received ${received}`],
   ];
   const faults = rules.flatMap(([holds, fault]) => (holds ? [] : [fault]));
   if (faults.length > 0) report("NOTE_FORGED", `${note.asset}: value ${note.value}, ${faults.join(", ")}`);

@@ -276,7 +276,7 @@ export class Watcher {
 
   /** What stops attested transactions, or attested roots alone, at the block that was judged. */
   async #brakes(): Promise<Finding[]> {
-    const { attestedFrom, isRolledBack, voidUpTo, rootedCount } = this.#ledger;
+    const { attestedFrom, isRolledBack, doubtfulUpTo, rootedCount } = this.#ledger;
     const block = this.position;
     const now = (await this.#options.node.header(block))?.timestamp ?? 0;
     return [
@@ -288,7 +288,7 @@ export class Watcher {
             {
               code: "TREE_ROLLED_BACK",
               block,
-              detail: `at leaf ${rootedCount}, void up to ${voidUpTo}`,
+              detail: `at leaf ${rootedCount}, doubtful up to ${doubtfulUpTo}`,
             } as const,
           ]
         : []),

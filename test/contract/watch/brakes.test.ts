@@ -8,13 +8,15 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { Finding } from "../../../scripts/watch/findings.ts";
 import { memoryJournal, type Journal } from "../../../scripts/watch/journal.ts";
 import { connectNode } from "../../../scripts/watch/node.ts";
+import { nextStep } from "../../../scripts/watch/refutation.ts";
 import { createWatcher, type Watcher } from "../../../scripts/watch/watcher.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { depositDraft, drawField, seal, type Sealed } from "../../support/drafts.ts";
+import { draftAgain } from "../../support/draft-again.ts";
 import { toyKeys, toyProof, toyProved } from "../../support/toy-keys.ts";
 import { falseUpdate, recover } from "../pool/recovery.ts";
-import { DAY, nextBlockAt, nextBlockTomorrow, now, outcome } from "../pool/told-world.ts";
+import { DAY, GAS, nextBlockAt, nextBlockTomorrow, now, outcome } from "../pool/told-world.ts";
 import { actingAs, freshAddress, mustAddress, World } from "../pool/world.ts";
 
 const HELD = 100_000n;
@@ -150,7 +152,7 @@ describe("watcher: brakes and claims", function () {
     assert.equal(await contract.getFunction("balanceOf")(world.setting.home.pool), HELD - room! - 5_000n);
   });
 
-  it("says of a claim whose root was revoked that anybody may remove it, removes it where it refutes, and that it is gone", async () => {
+  it("says of a claim whose root was revoked that anybody may remove it, that it is gone, and that it counts again when its statement comes again", async () => {
     await world.execute([world.transfer()]);
     const update = world.updateTo(world.queue, { newRoot: drawField() });
     await world.execute([], update);
@@ -170,5 +172,23 @@ describe("watcher: brakes and claims", function () {
     const removed = found.find(({ code }) => code === "CLAIM_REMOVED");
     assert.equal(removed?.detail, `claim 0 of ${token}: ${HELD} of root ${claims.of(token)[0]!.rootNumber}`);
     assert.ok(!found.some(({ code }) => code === "CLAIM_WRONG"));
+
+    // Whoever made it proves it again on a good root.
+    const { data } = (await nextStep(watcher.ledger, async () => false))!;
+    const { pool } = world.setting.home;
+    await (await world.owner.sendTransaction({ to: pool, data, gasLimit: GAS })).wait();
+    await alarms();
+    await later(2);
+    const good = roots.newest;
+    const again = toyProved(seal(draftAgain(member, good.announced)));
+    assert.equal(typeof (await outcome(world, again)), "bigint");
+    assert.ok(!(await alarms()).some((alarm) => alarm.startsWith("CLAIM_WRONG")));
+    assert.deepEqual([claims.owed(token), claims.of(token)[0]!.rootNumber], [HELD, good.sequence]);
+    const rooted = found.find(({ code }) => code === "CLAIM_ROOTED");
+    assert.match(rooted?.detail ?? "", new RegExp(`${HELD}, from root \\d to ${good.sequence}$`));
+    await tomorrow();
+    await recover(world, "payClaim", [token, 0n]);
+    assert.ok(!(await alarms()).some((alarm) => alarm.startsWith("CLAIM_WRONG")));
+    assert.ok(claims.owed(token) < HELD);
   });
 });

@@ -251,16 +251,17 @@ describe("refuter", function () {
           [field.attested(otherDeposit)],
           await field.rootUpdate(commitmentsOf(otherDeposit)),
         );
-        const { watcher, journal, follow, reports } = await hand("void");
+        const { watcher, journal, follow, reports } = await hand("doubtful");
         await follow();
         assert.deepEqual(
           reports.map(({ act }) => act),
-          ["refutation", "advance"],
+          ["refutation", "advance", "advance"],
         );
         assert.equal(watcher.ledger.isRolledBack, false);
-        const { tree, roots, rootedCount, voidUpTo } = watcher.ledger;
-        // To the end of the call that brought them: its checkpoint is older than the end of the queue.
-        assert.deepEqual([voidUpTo, rootedCount], [7, 10n]);
+        const { tree, roots, rootedCount, doubtfulUpTo } = watcher.ledger;
+        // First to the end of the call that brought them: its checkpoint is older than the end of the queue.
+        assert.match(reports[1]!.subject, /^leaves 3 to 10$/);
+        assert.deepEqual([doubtfulUpTo, rootedCount], [13, 13n]);
         assert.equal(((await ask("currentRoot")) as [bigint])[0], tree.root());
 
         const input = { note: note!, path: tree.path(note!.leafIndex) };
@@ -280,7 +281,7 @@ describe("refuter", function () {
             kept.openEvidence,
             kept.roots.sequence,
           ],
-          [tree.root(), watcher.ledger.rootedHead, 10n, watcher.ledger.owed, [], roots.sequence],
+          [tree.root(), watcher.ledger.rootedHead, 13n, watcher.ledger.owed, [], roots.sequence],
         );
         const before = codes(watcher.alarms);
         await watcher.pass();
@@ -295,7 +296,7 @@ describe("refuter", function () {
     it("of a payment: when its maker proves it again, that is told", async () => {
       await field.undone(async () => {
         await field.execute([lie({ ...transfer, proof: deposit.proof })]);
-        const { watcher, found, follow, reports } = await hand("void");
+        const { watcher, found, follow, reports } = await hand("doubtful");
         await follow();
         assert.match(reports[0]!.subject, /its maker proves it again$/);
         await delay();
@@ -309,7 +310,7 @@ describe("refuter", function () {
     it("of a deposit: when it goes back to its depositor, that is told, and the sums are exact", async () => {
       await field.undone(async () => {
         await field.execute([lie({ ...deposit, proof: transfer.proof })]);
-        const { watcher, journal, found, follow, reports } = await hand("void");
+        const { watcher, journal, found, follow, reports } = await hand("doubtful");
         await follow();
         assert.match(reports[0]!.subject, /or its depositor has the money back/);
         const owed = watcher.ledger.owed.get(field.usdcAddress)!;
