@@ -122,7 +122,7 @@ function paymentsOf(ground: Ground, { attestor }: Enclaves, { fees }: Line): Pay
     ...{ tickets: stores.tickets, data, isFresh: () => tipIfFresh() !== undefined, now },
   });
   return createPayments({
-    ...{ pool, admission, store: stores.tickets, maxWaiting: config.maxWaiting, now },
+    ...{ pool, data, admission, store: stores.tickets, maxWaiting: config.maxWaiting, now },
     earlier: createEarlier(stores.tickets, (statement) => data.execution(statement)),
     attestations: createAttestations(attestor),
     feeNotes: createFeeNotes(stores.feeNotes, data),

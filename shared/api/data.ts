@@ -218,12 +218,13 @@ export const EVENTS = {
     .object({
       first_leaf_index: count.describe("First void leaf"),
       count: count.describe("How many, from there on; in the tree they stand as 0"),
-      nullifiers: z
-        .array(fieldElement)
-        .meta({ description: "Of the refuted statement that made the leaves: unspent again" }),
+      nullifiers: z.array(fieldElement).meta({
+        description:
+          "Of the refuted statement that made the leaves: unspent again. None of one that is suspended",
+      }),
       ...inTransaction,
     })
-    .describe("A statement was refuted (SPEC, section 8.3): forget these leaves"),
+    .describe("A statement was refuted or suspended (SPEC, section 8.3): forget these leaves"),
   reorg: z
     .object({
       from_id: z

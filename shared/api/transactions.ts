@@ -55,9 +55,22 @@ const authorization = z
       "The depositor's EIP-3009 signature; its nonce is the statement hash. 65 bytes, or any other length that a smart account's own check (EIP-1271) takes",
   });
 
+/** Of a statement that was executed on a root that is revoked: SPEC, section 8.3. */
+const earlier = z
+  .strictObject({
+    deadline: unixSeconds.describe("Its deadline"),
+    root: signal.describe("The root that it was proved on"),
+  })
+  .optional()
+  .meta({
+    id: "EarlierStatement",
+    description:
+      "Only where this statement was executed before, on a root that was revoked since, and so is suspended: what was different then. Nullifiers, amount, commitments and `ext` are the same. Its outputs come again, and nothing moves",
+  });
+
 const depositParts = { ...common, ext: depositExt, authorization };
-const spendParts = { ...common, ext: spendExt };
-const swapParts = { ...common, ext: swapExt };
+const spendParts = { ...common, ext: spendExt, earlier };
+const swapParts = { ...common, ext: swapExt, earlier };
 
 export const depositBody = z
   .strictObject(depositParts)

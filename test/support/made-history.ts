@@ -61,7 +61,13 @@ export class MadeHistory {
     const nullifiers = spent ?? [randomField(), randomField()];
     const firstLeafIndex = this.tree.leafCount;
     const made = payees.map((payee) => sealed(sealer, payee));
-    const about = { statement: hash(), firstLeafIndex, leafCount: made.length, nullifiers };
+    const about = {
+      statement: hash(),
+      firstLeafIndex,
+      leafCount: made.length,
+      nullifiers,
+      proofHash: hash(),
+    };
     this.#log({ kind: "executed", ...about });
     for (const nullifier of nullifiers) this.#log({ kind: "nullifier", nullifier });
     for (const [output, { commitment, ciphertext }] of made.entries()) {

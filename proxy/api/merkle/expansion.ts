@@ -34,6 +34,8 @@ export class Expansion {
   readonly #pool: Pick<Pool, "parseLog">;
   readonly #madeAt: ChainDataStore["madeAt"];
   #owed: Owed | undefined;
+  /** What is said next is executed as this. */
+  #confirmed: { readonly statement: Bytes32; readonly earlier: Bytes32 } | undefined;
   readonly #made = new Map<number, Executed>();
 
   constructor(pool: Pick<Pool, "parseLog">, madeAt: ChainDataStore["madeAt"]) {
@@ -62,7 +64,9 @@ export class Expansion {
       case "executed": {
         this.done();
         const { executed } = parsed;
-        const { statement, firstLeafIndex, nullifiers, commitments } = executed;
+        const { statement, firstLeafIndex, nullifiers, commitments, proofHash } = executed;
+        const confirms = this.#confirmed?.statement === statement ? this.#confirmed.earlier : undefined;
+        this.#confirmed = undefined;
         const { leaves } = KINDS[executed.kind];
         const sealedOf = (output: number): SealedOutput => {
           const { ephemeralKey, ciphertexts } = executed;
@@ -73,7 +77,8 @@ export class Expansion {
           this.#owed = { statement, txHash: log.txHash, index: firstLeafIndex + i, sealed: sealedOf(i) };
         }
         const entry: Executed = {
-          ...{ kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
+          ...{ kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers, proofHash },
+          ...(confirms === undefined ? {} : { confirms }),
         };
         this.#made.set(firstLeafIndex, entry);
         return [
@@ -125,8 +130,21 @@ export class Expansion {
         const executed = this.#made.get(firstLeafIndex) ?? this.#madeAt(firstLeafIndex);
         if (executed?.statement !== statement || executed.leafCount !== leafCount)
           throw new ChainUnreachable("the node left out the statement that was refuted");
-        return [{ ...executed, kind: "voided" }];
+        // Of one that confirmed another they are that one's again.
+        const nullifiers = executed.confirms === undefined ? executed.nullifiers : [];
+        return [{ kind: "voided", statement, firstLeafIndex, leafCount, nullifiers }];
       }
+      case "suspended": {
+        const { firstLeafIndex, leafCount } = parsed;
+        const executed = this.#made.get(firstLeafIndex) ?? this.#madeAt(firstLeafIndex);
+        if (executed?.leafCount !== leafCount)
+          throw new ChainUnreachable("the node left out the statement that is suspended");
+        const { statement } = executed;
+        return [{ kind: "voided", statement, firstLeafIndex, leafCount, nullifiers: [], isSuspension: true }];
+      }
+      case "confirmed":
+        this.#confirmed = parsed;
+        return [];
       case "revoked":
         return [parsed];
       case "root-skipped":

@@ -167,7 +167,7 @@ function compareEvent(data: ChainDataStore, found: LoggedEvent, differ: (sentenc
       if (execution?.txHash !== txHash || execution.block !== position.block)
         differ(`${where}: the index does not know that ${event.statement} was executed there`);
       for (const nullifier of event.nullifiers) {
-        if (data.spender(nullifier)?.statement !== event.statement)
+        if (data.spender(nullifier)?.statement !== (event.confirms ?? event.statement))
           differ(`${where}: the index does not know a nullifier that ${event.statement} spent`);
       }
       return;

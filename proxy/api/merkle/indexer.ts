@@ -354,7 +354,12 @@ export class Indexer {
         return;
       case "voided":
         for (let i = 0; i < event.leafCount; i++) this.tree.replace(event.firstLeafIndex + i, emptyNode(0));
-        this.#logger.error({ statement: event.statement, count: event.leafCount }, "a statement was refuted");
+        this.#logger.error(
+          { statement: event.statement, count: event.leafCount },
+          event.isSuspension === true
+            ? "a statement is suspended: it was proved on a revoked root"
+            : "a statement was refuted",
+        );
         return;
       case "revoked":
         this.#fault = this.#faultOf(event);

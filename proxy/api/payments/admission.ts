@@ -70,9 +70,13 @@ export class Admission {
     developerId: string,
     isExecuted: boolean,
   ): Promise<AdmittedTransaction> {
-    const paid = isExecuted
-      ? await this.#paidIfExecuted(transaction, developerId)
-      : await this.#paidIfExecutable(transaction, developerId);
+    if (!isExecuted && transaction.earlier !== undefined)
+      await this.#requireConfirmable(transaction.statement);
+    // What comes again was paid for when it was executed.
+    const paid =
+      isExecuted || transaction.earlier !== undefined
+        ? await this.#paidIfExecuted(transaction, developerId)
+        : await this.#paidIfExecutable(transaction, developerId);
     const { hash, deadline } = transaction.statement;
     const feeNotes = paid.map((note) => ({ ...note, statement: hash, deadline: Number(deadline) }));
     return { ...transaction, feeNotes };
@@ -229,8 +233,7 @@ export class Admission {
     }
   }
 
-  async #requireSpendable(statement: Statement): Promise<void> {
-    const { root, nullifiers } = statement.facts;
+  async #requireRoot({ facts: { root } }: Statement): Promise<void> {
     if (
       root !== undefined &&
       this.#parts.data.root(root) === undefined &&
@@ -241,16 +244,40 @@ export class Admission {
         "the pool does not know the root this was proved against; prove again",
       );
     }
-    for (const nullifier of nullifiers) {
+  }
+
+  async #requireUnreserved({ facts: { nullifiers } }: Statement): Promise<void> {
+    for (const nullifier of nullifiers)
+      if ((await this.#parts.tickets.reservedBy(nullifier)) !== undefined)
+        throw new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this statement");
+  }
+
+  async #requireSpendable(statement: Statement): Promise<void> {
+    await this.#requireRoot(statement);
+    for (const nullifier of statement.facts.nullifiers) {
       // One that is spent in a block that we have not read yet is found before anything is sent, as one would be
       // that is spent a second later; so the node is asked only while we do not follow it.
       if (this.#parts.data.spender(nullifier) !== undefined) {
         throw new ApiError("NULLIFIER_SPENT", "a note of this statement is spent");
       }
       if (!this.#parts.isFresh() && (await this.#parts.pool.isSpent(nullifier))) throw unread();
-      if ((await this.#parts.tickets.reservedBy(nullifier)) !== undefined) {
-        throw new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this statement");
-      }
+    }
+    await this.#requireUnreserved(statement);
+  }
+
+  /** Nothing moves, so assets, payee, fees, room and venue are as they were. */
+  async #requireConfirmable(statement: Statement): Promise<void> {
+    this.#requireTimely(statement);
+    await orUnavailable(this.#requireOpenPath());
+    await orUnavailable(this.#requireRoot(statement));
+    await orUnavailable(this.#requireUnreserved(statement));
+  }
+
+  #requireTimely({ deadline }: Statement): void {
+    const seconds = this.#nowSecs();
+    if (deadline < BigInt(seconds)) throw invalid("deadline", "is past");
+    if (deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
+      throw invalid("deadline", "is more than 24 hours ahead");
     }
   }
 
@@ -274,12 +301,8 @@ export class Admission {
     { statement, authorization, openings }: Transaction,
     developerId: string,
   ): Promise<readonly PaidNote[]> {
-    const { kind, facts, ext, deadline } = statement;
-    const seconds = this.#nowSecs();
-    if (deadline < BigInt(seconds)) throw invalid("deadline", "is past");
-    if (deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
-      throw invalid("deadline", "is more than 24 hours ahead");
-    }
+    const { kind, facts, ext } = statement;
+    this.#requireTimely(statement);
     if (ext.kind === "private-swap") this.#requireListed(ext);
     const paid = await this.#parts.fees.check({ developerId, kind, facts, openings });
     if ("recipient" in ext && ext.recipient !== ZERO_ADDRESS)

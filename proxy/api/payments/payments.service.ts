@@ -14,6 +14,7 @@ import type { Admission } from "./admission.ts";
 import type { Attestations } from "./attestations.ts";
 import type { Body } from "./body.ts";
 import { pending, type Earlier } from "./earlier.ts";
+import { withEarlier } from "./coming-again.ts";
 import { toTransaction, type Transaction } from "./transaction.ts";
 
 export interface QueueParts {
@@ -28,6 +29,7 @@ export interface QueueParts {
 
 export interface PaymentsParts extends QueueParts {
   readonly pool: Pick<Pool, "home" | "encodeExecute">;
+  readonly data: Parameters<typeof withEarlier>[0];
   readonly earlier: Earlier;
   readonly admission: Pick<Admission, "admit">;
   readonly attestations: Attestations;
@@ -37,7 +39,7 @@ export interface PaymentsParts extends QueueParts {
 export type Payments = ReturnType<typeof createPayments>;
 
 export function createPayments(parts: PaymentsParts) {
-  const { pool, earlier, admission, attestations, feeNotes } = parts;
+  const { pool, data, earlier, admission, attestations, feeNotes } = parts;
 
   return {
     /**
@@ -45,12 +47,13 @@ export function createPayments(parts: PaymentsParts) {
      * any other is attested here. `requestId` goes with the ticket into the log.
      */
     async accept(owner: Owner, body: Body | RelayBody, requestId?: string): Promise<TicketRecord> {
-      const transaction = toTransaction(body, pool.home);
-      const { statement } = transaction;
+      const given = toTransaction(body, pool.home);
+      const { statement } = given;
       let known = await earlier.lookUp(owner, statement);
       while (known.ticket === undefined) {
         const { outcome } = known;
         try {
+          const transaction = outcome === undefined ? withEarlier(data, given) : given;
           const admitted = await admission.admit(transaction, owner.developerId, outcome !== undefined);
           const signed = await ("attestations" in body
             ? attestations.check(transaction, body.attestations)
@@ -67,7 +70,7 @@ export function createPayments(parts: PaymentsParts) {
 
     /** The same checks, and nothing is reserved: what anyone may send to the chain. */
     async attest(developerId: string, body: Body) {
-      const transaction = toTransaction(body, pool.home);
+      const transaction = withEarlier(data, toTransaction(body, pool.home));
       const { statement, proof, authorization } = transaction;
       const admitted = await admission.admit(transaction, developerId, false);
       const signed = await attestations.request(transaction);
@@ -94,7 +97,7 @@ export function createPayments(parts: PaymentsParts) {
 export async function enqueue(
   { store, maxWaiting, onAccepted, now }: QueueParts,
   owner: Owner,
-  { statement, proof, authorization }: Transaction,
+  { statement, proof, authorization, earlier }: Transaction,
   signed: readonly SignedBy[],
   outcome: Outcome | undefined,
   requestId: string | undefined,
@@ -106,6 +109,7 @@ export async function enqueue(
     ...(requestId === undefined ? {} : { requestId }),
     statement: statement.hash,
     nullifiers: statement.facts.nullifiers,
+    ...(earlier === undefined ? {} : { confirms: earlier.statement }),
     transaction: {
       kind,
       deadline,

@@ -3,14 +3,23 @@
  * everything in a body is untrusted.
  */
 import { decodeUniswapPath, type PathFault, type TokenPath } from "../../../shared/api/uniswap-path.ts";
-import { addressFromField, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import {
+  addressFromField,
+  asField,
+  ZERO_ADDRESS,
+  type Address,
+  type Bytes32,
+  type Field,
+} from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
-import { encodeExt } from "../../../shared/protocol/host/statements.ts";
+import { encodeExt, writeSignals } from "../../../shared/protocol/host/statements.ts";
 import type { Proof } from "../../../shared/protocol/proof.ts";
 import {
   checkStatement,
+  contextOf,
+  statementHashOf,
   type Ext,
   type Home,
   type Statement,
@@ -23,9 +32,18 @@ import type { Body } from "./body.ts";
 export interface Transaction {
   readonly statement: Statement;
   readonly proof: Proof;
-  /** Empty for everything but deposits, and for one whose depositor is to send it. */
+  /** Of a deposit, unless its depositor is to send it; and what shows the earlier statement of one that comes again. Else empty. */
   readonly authorization: Uint8Array;
   readonly openings: Body["fees"];
+  /** The suspended statement that this one is, proved again. */
+  readonly earlier?: Earlier;
+}
+
+/** What a statement was proved on before, as its caller says. */
+export interface Earlier {
+  readonly statement: Bytes32;
+  readonly deadline: bigint;
+  readonly root: Field;
 }
 
 /** Throws INVALID_REQUEST, CONTEXT_MISMATCH or PROOF_INVALID. `home`: the chain and the pool. */
@@ -41,7 +59,9 @@ export function toTransaction(body: Body, home: Home): Transaction {
   requirePoolTerms(statement, home.pool);
   const proof = parseSnarkjsProof(body.proof);
   if (proof === undefined) throw new ApiError("PROOF_INVALID", "the proof's coordinates are not canonical");
-  return { statement, proof, authorization: authorizationOf(body), openings: body.fees };
+  const earlier = earlierOf(body, statement);
+  const made = { statement, proof, authorization: authorizationOf(body), openings: body.fees };
+  return earlier === undefined ? made : { ...made, earlier };
 }
 
 /** `tokenIn`: of a swap. */
@@ -86,6 +106,17 @@ const PATH_FAULTS: Readonly<Record<PathFault, string>> = {
   PATH_TOKENS: "names the zero address or one token twice",
   PATH_FEE_TIER: "names an unknown fee tier",
 };
+
+/** The same statement but for deadline and root, and so for its context. */
+function earlierOf(body: Body, { home, kind, facts, extBytes }: Statement): Earlier | undefined {
+  if (body.kind === "deposit-shield" || body.earlier === undefined) return undefined;
+  const deadline = BigInt(body.earlier.deadline);
+  const root = asField(BigInt(body.earlier.root));
+  if (root === undefined) throw invalid("earlier.root", "is not below the group order");
+  const context = contextOf(home, kind, deadline, extBytes);
+  const signals = writeSignals(kind, { ...facts, root, context });
+  return { statement: statementHashOf(kind, deadline, signals, extBytes), deadline, root };
+}
 
 function authorizationOf(body: Body): Uint8Array {
   const given = body.kind === "deposit-shield" ? body.authorization : undefined;

@@ -3,7 +3,8 @@
  * void leaves, and all payments would stand until a stranger pays for it. Anybody may call it, and it moves no money: one
  * that somebody else has made meanwhile costs gas alone.
  */
-import { advanceEnd, MOST_ADVANCED } from "../../../shared/notes/advance.ts";
+import { advanceEnd, makersOf, MOST_ADVANCED, type Made } from "../../../shared/notes/advance.ts";
+import { toBytes32, word } from "../../../shared/protocol/bytes.ts";
 import { ChainRefused } from "../../base/chain/json-rpc.ts";
 import type { IndexedBlock } from "../../base/store/chain-data.ts";
 import type { Batch } from "./batch.ts";
@@ -27,6 +28,16 @@ const PATIENCE_SECS = 600;
 type AdvanceParts = Pick<TermParts, "chain" | "pool" | "data" | "tree" | "wallet" | "logger">;
 
 export function createAdvances({ chain, pool, data, tree, wallet, logger }: AdvanceParts) {
+  function madeAt(firstLeaf: number): Made | undefined {
+    const made = data.madeAt(firstLeaf);
+    if (made === undefined) return undefined;
+    const [nullifier] = made.nullifiers;
+    return {
+      leafCount: made.leafCount,
+      maker: nullifier === undefined ? made.statement : toBytes32(word(nullifier)),
+    };
+  }
+
   /** What the pool said no to last; said once. */
   let refused: string | undefined;
 
@@ -62,6 +73,7 @@ export function createAdvances({ chain, pool, data, tree, wallet, logger }: Adva
       const end = data.leafCount();
       const waiting = data.leaves(from, Math.min(end, from + MOST_ADVANCED));
       const frontier = tree.frontier(from);
+      const isDoubtful = data.awaitsAdvance();
 
       const boundaries = waiting.flatMap(({ isLast, index }) => (isLast ? [index + 1] : []));
       const isCheckpoint = (place: number): Promise<boolean> =>
@@ -69,7 +81,10 @@ export function createAdvances({ chain, pool, data, tree, wallet, logger }: Adva
       const to = await advanceEnd({ from, end, boundaries }, isCheckpoint);
       if (to === undefined) return undefined;
       const leaves = waiting.slice(0, to - from).map(({ commitment }) => commitment);
-      const calldata = pool.encodeAdvance(frontier, headBefore, leaves);
+      const makers = isDoubtful
+        ? makersOf({ from, to }, (leaf) => data.leaf(leaf)?.isVoid === true, madeAt)
+        : [];
+      const calldata = pool.encodeAdvance(frontier, headBefore, leaves, makers);
       const gasLimit = GAS_OF_CALL + BigInt(leaves.length) * GAS_OF_LEAF;
       if (!(await isTaken(calldata, gasLimit, to))) return undefined;
       return { candidates: [], calldata, gasLimit, advancesTo: to };

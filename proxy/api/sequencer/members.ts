@@ -137,7 +137,9 @@ export class Members {
     for (const ticket of this.#term.queue.waiting()) {
       if (found.length >= most || ticket.sequence >= before) break;
       if (put.has(ticket.id) || this.#term.backoff.isWaiting(ticket.id, tip.number)) continue;
-      if (ticket.kind === "private-swap" && !(await canSwap())) continue;
+      // One that comes again was traded, and needs no venue.
+      const trades = ticket.kind === "private-swap" && ticket.confirms === undefined;
+      if (trades && !(await canSwap())) continue;
       found.push(ticket);
     }
     return found;

@@ -54,7 +54,8 @@ export class Outcomes {
   async #takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
     for (const nullifier of ticket.nullifiers) {
       const spender = this.#parts.data.spender(nullifier);
-      if (spender !== undefined && spender.statement !== ticket.statement) {
+      const own = [ticket.statement, ticket.confirms];
+      if (spender !== undefined && !own.includes(spender.statement)) {
         return { block: spender.block, error: TICKET_ERRORS.nullifierSpent };
       }
     }

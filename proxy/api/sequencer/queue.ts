@@ -25,7 +25,10 @@ import { isWaiting } from "./transitions.ts";
 /** Without proof and attestations, which are read again when it is sent: 100,000 of these fit into memory. */
 export interface OpenTicket
   extends
-    Pick<TicketRecord, "id" | "sequence" | "statement" | "nullifiers" | "status" | "requestId" | "createdAt">,
+    Pick<
+      TicketRecord,
+      "id" | "sequence" | "statement" | "nullifiers" | "confirms" | "status" | "requestId" | "createdAt"
+    >,
     Pick<TicketTransaction, "kind" | "deadline"> {
   readonly deposit: DepositTerms | undefined;
   /** When it came into its state; after a change of the lease, when it last changed at all. For figures alone. */
@@ -207,7 +210,7 @@ export class Queue {
   }
 
   #add(record: TicketRecord, wasExecuted = isExecuted(record.status)): void {
-    const { sequence, nullifiers, status, transaction } = record;
+    const { sequence, nullifiers, confirms, status, transaction } = record;
     const { kind, deadline } = transaction;
     const [id, statement] = [detached(record.id), detached(record.statement) as Bytes32];
     const requestId = record.requestId === undefined ? undefined : detached(record.requestId);
@@ -220,6 +223,7 @@ export class Queue {
       deadline,
       deposit: depositOf(record),
       status,
+      ...(confirms === undefined ? {} : { confirms: detached(confirms) as Bytes32 }),
       ...(requestId === undefined ? {} : { requestId }),
       createdAt: record.createdAt,
       since: record.updatedAt,

@@ -51,6 +51,10 @@ export type PoolEvent =
       readonly firstLeafIndex: number;
       readonly leafCount: number;
     }
+  /** What made these leaves was proved on a root that is revoked. */
+  | { readonly kind: "suspended"; readonly firstLeafIndex: number; readonly leafCount: number }
+  /** The statement that is executed next is the suspended `earlier` one. */
+  | { readonly kind: "confirmed"; readonly statement: Bytes32; readonly earlier: Bytes32 }
   /** The roots numbered so are none any more; the tree goes on from `root`. */
   | {
       readonly kind: "revoked";
@@ -209,9 +213,17 @@ export class Pool {
     return parseLog(this.#abi, log);
   }
 
-  /** All of these leaves into the tree, void ones as empty: `frontier` of what is in it, `headBefore` of the queue there. */
-  encodeAdvance(frontier: readonly Field[], headBefore: Bytes32, leaves: readonly Field[]) {
-    return this.#abi.encodeFunctionData("advance", [frontier, leaves.length, headBefore, leaves]);
+  /**
+   * All of these leaves into the tree, void ones as empty: `frontier` of what is in it, `headBefore` of the queue there,
+   * `makers` as `makersOf` has them.
+   */
+  encodeAdvance(
+    frontier: readonly Field[],
+    headBefore: Bytes32,
+    leaves: readonly Field[],
+    makers: readonly Bytes32[],
+  ) {
+    return this.#abi.encodeFunctionData("advance", [frontier, leaves.length, headBefore, leaves, makers]);
   }
 
   async simulate(calldata: string, sender: Address): Promise<Simulated> {
@@ -326,6 +338,18 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
         statement: args["statementHash"] as Bytes32,
         firstLeafIndex: Number(args["firstLeafIndex"]),
         leafCount: Number(args["count"]),
+      };
+    case "LeavesSuspended":
+      return {
+        kind: "suspended",
+        firstLeafIndex: Number(args["firstLeafIndex"]),
+        leafCount: Number(args["count"]),
+      };
+    case "Confirmed":
+      return {
+        kind: "confirmed",
+        statement: args["statementHash"] as Bytes32,
+        earlier: args["earlier"] as Bytes32,
       };
     case "RootsRevoked":
       return {

@@ -56,13 +56,17 @@ export type ChainEvent =
   | { readonly kind: "nullifier"; readonly nullifier: Field }
   /** The same root and number once more, with more leaves, where `advance` went over void leaves only. */
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
-  /** A statement was refuted: its leaves are empty in the tree, its nullifiers unspent. */
+  /**
+   * A statement was refuted or suspended: its leaves are empty in the tree. `nullifiers` are unspent then: all of one that was
+   * refuted, none of one that is suspended or had pretended to confirm one that is.
+   */
   | {
       readonly kind: "voided";
       readonly statement: Bytes32;
       readonly firstLeafIndex: number;
       readonly leafCount: number;
       readonly nullifiers: readonly Field[];
+      readonly isSuspension?: true;
     }
   /** The roots numbered so are none any more, both ends included; the tree stands at `root`. */
   | {
@@ -79,6 +83,10 @@ export type ChainEvent =
       readonly firstLeafIndex: number;
       readonly leafCount: number;
       readonly nullifiers: readonly Field[];
+      /** keccak256 of the proof that the pool was given. */
+      readonly proofHash: Bytes32;
+      /** The suspended statement whose notes come again. */
+      readonly confirms?: Bytes32;
     }
   | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string };
 
@@ -111,7 +119,7 @@ export interface StoredLeaf {
   readonly txHash: Bytes32;
   /** The last leaf of its statement. */
   readonly isLast: boolean;
-  /** Of a refuted statement: in the queue it is what it was, in the tree it is the empty leaf. */
+  /** Of a refuted or suspended statement: in the queue it is what it was, in the tree it is the empty leaf. */
   readonly isVoid: boolean;
 }
 
@@ -205,10 +213,15 @@ export interface ChainDataStore {
 
   /** The statement whose leaves begin there, refuted or not. */
   madeAt(firstLeafIndex: number): Extract<ChainEvent, { kind: "executed" }> | undefined;
+  /** The leaf as the pool announced it. */
+  announced(leafIndex: number): Extract<ChainEvent, { kind: "leaf" }> | undefined;
   /** Every void leaf, in order. */
   voids(): VoidLeaves[];
 
-  /** The statement that spent a nullifier. Here and below: not one that is refuted. */
+  /** Whether a suspended statement is confirmed, by one that is neither refuted nor suspended. */
+  hasComeAgain(statement: Bytes32): boolean;
+
+  /** The statement that spent a nullifier, and not one that confirms it. Here and below: not one that is refuted. */
   spender(nullifier: Field): { readonly statement: Bytes32; readonly block: number } | undefined;
   execution(statement: Bytes32): Execution | undefined;
   /** The newest rejection of a statement. */
@@ -218,7 +231,7 @@ export interface ChainDataStore {
   /** Undefined for one that is revoked, too. */
   root(root: Field): StoredRoot | undefined;
   /**
-   * After a refutation, until `advance` has gone past every void leaf: no attested update fits before, since the pool
+   * After a refutation, until `advance` has gone past every leaf that is void or was queued until then: no attested update fits before, since the pool
    * itself does not know the head over the rooted leaves.
    */
   awaitsAdvance(): boolean;

@@ -80,6 +80,8 @@ const unplaced = z.strictObject({
   requestId: z.string().exactOptional(),
   statement: storedBytes32,
   nullifiers: z.array(storedField),
+  /** The suspended statement that it is, proved again. */
+  confirms: storedBytes32.exactOptional(),
   transaction,
   status,
   /** Milliseconds since 1970. */
@@ -105,12 +107,13 @@ export interface TicketChange extends Pick<TicketRecord, "id" | "status"> {
 
 export const ticketForm = jsonForm<UnplacedTicket>(
   unplaced,
-  ({ id, requestId, statement, nullifiers, createdAt, updatedAt, ...ticket }) => ({
+  ({ id, requestId, statement, nullifiers, confirms, createdAt, updatedAt, ...ticket }) => ({
     id,
     owner: ticket.owner,
     requestId,
     statement,
     nullifiers: nullifiers.map(String),
+    ...(confirms === undefined ? {} : { confirms }),
     transaction: writeTransaction(ticket.transaction),
     status: ticket.status,
     createdAt,

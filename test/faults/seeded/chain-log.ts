@@ -3,7 +3,9 @@ import { Interface } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { mustField, type Field } from "../../../shared/protocol/brands.ts";
-import { toHex } from "../../../shared/protocol/bytes.ts";
+import type { Made } from "../../../shared/notes/advance.ts";
+import { toBytes32, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { KINDS } from "../../../shared/protocol/statements.ts";
 import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import type { ChainMoves } from "./chain-moves.ts";
 import { leafLine, nullifierLine, rootLine, voidLine } from "./follower.ts";
@@ -25,12 +27,17 @@ export interface ChainLog {
   /** As they were queued. */
   readonly leaves: Field[];
   readonly voids: Set<number>;
+  /** Statements by their first leaf. */
+  readonly made: Map<number, Made>;
   /** Those that stand, by number; the last one is the newest. */
   readonly roots: Root[];
 }
 
 export async function readChain(world: World, moves: ChainMoves): Promise<ChainLog> {
-  const log: ChainLog = { executions: [], events: [], leaves: [], voids: new Set(), roots: [] };
+  const log: ChainLog = {
+    ...{ executions: [], events: [], leaves: [], roots: [] },
+    ...{ voids: new Set(), made: new Map() },
+  };
   const spent = new Map<string, readonly bigint[]>();
   const senders = new Map<string, string>();
   for (const one of await moves.logs(world.entry.deployment_block)) {
@@ -65,6 +72,13 @@ export async function readChain(world: World, moves: ChainMoves): Promise<ChainL
         log.events.push(voidLine(first, size, spent.get(statementHash) ?? [], tx, block));
         break;
       }
+      case "LeavesSuspended": {
+        const { firstLeafIndex, count } = event.args.toObject() as Record<string, bigint>;
+        const [first, size] = [Number(firstLeafIndex), Number(count)];
+        for (let index = first; index < first + size; index++) log.voids.add(index);
+        log.events.push(voidLine(first, size, [], tx, block));
+        break;
+      }
       case "RootsRevoked": {
         const { first, last, root, leafCount } = event.args.toObject() as Record<string, bigint>;
         const isGone = ({ sequence }: Root): boolean => sequence >= Number(first) && sequence <= Number(last);
@@ -86,8 +100,10 @@ export async function readChain(world: World, moves: ChainMoves): Promise<ChainL
   return log;
 }
 
-function takeLeaves({ events, leaves }: ChainLog, executed: Executed, tx: string, block: number): void {
-  const { firstLeafIndex: first, nullifiers, commitments, ephemeralKey, ciphertexts } = executed;
+function takeLeaves({ events, leaves, made }: ChainLog, executed: Executed, tx: string, block: number): void {
+  const { firstLeafIndex: first, statement, nullifiers, commitments, ephemeralKey, ciphertexts } = executed;
+  const maker = nullifiers.length === 0 ? statement : toBytes32(word(nullifiers[0]!));
+  made.set(first, { leafCount: KINDS[executed.kind].leaves, maker });
   for (const nullifier of nullifiers) events.push(nullifierLine(nullifier, tx, block));
   for (const [i, commitment] of commitments.entries()) {
     const sealed = `${toHex(ephemeralKey)} ${String(i)} ${toHex(ciphertexts[i]!)}`;

@@ -5,6 +5,7 @@
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { makersOf } from "../../../shared/notes/advance.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
 import { readChain, treeOf, type ChainLog } from "./chain-log.ts";
 import type { ChainMoves } from "./chain-moves.ts";
@@ -68,7 +69,13 @@ export class Disputes {
     if (waiting.length === 0) return false;
     const head = log.leaves.slice(0, from).reduce<Bytes32>(nextHead, ZERO_BYTES32);
     const frontier = treeOf(log, from).frontier(from);
-    const call = POOL.encodeFunctionData("advance", [frontier, waiting.length, head, waiting]);
+    const range = { from, to: log.leaves.length };
+    const makers = makersOf(
+      range,
+      (leaf) => log.voids.has(leaf),
+      (first) => log.made.get(first),
+    );
+    const call = POOL.encodeFunctionData("advance", [frontier, waiting.length, head, waiting, makers]);
     return this.#moves.act(this.#world.stranger, call);
   }
 

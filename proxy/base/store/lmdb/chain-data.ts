@@ -8,6 +8,7 @@ import { nextHead } from "../../../../shared/protocol/tree.ts";
 import {
   HASH_PREFIX_DIGITS,
   type ChainDataStore,
+  type ChainEvent,
   type Execution,
   type IndexedBlock,
   type LoggedEvent,
@@ -24,6 +25,8 @@ import { readLeaf, readRow, storeEvent, type Key, type LeafRow, type LogRow } fr
 import { openSubtrees } from "./chain-subtrees.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import { THOUGH_FULL, type Database, type Table } from "./database.ts";
+
+type Made = Extract<ChainEvent, { kind: "executed" }>;
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** Beside the indexes, so that one that is built again does not hide what the old one saw. */
@@ -238,25 +241,44 @@ class LmdbChainData implements ChainDataStore {
     return this.#get(["execution", statement]) as Execution | undefined;
   }
 
+  hasComeAgain(statement: Bytes32) {
+    const confirmation = this.#get(["confirmation", statement]) as Bytes32 | undefined;
+    const first = confirmation && this.execution(confirmation)?.leafIndexes[0];
+    return first !== undefined && this.leaf(first)?.isVoid === false;
+  }
+
   rejection(statement: Bytes32) {
     return this.#get(["rejection", statement]) as Rejection | undefined;
   }
 
   madeAt(firstLeafIndex: number) {
-    const block = this.leaf(firstLeafIndex)?.block;
-    if (block === undefined) return undefined;
-    for (const { key, value } of this.#table.getRange({ start: ["log", block], end: ["log", block + 1] })) {
-      const { event } = readRow(key as Key, value as LogRow);
+    for (const event of this.#eventsAround(firstLeafIndex))
       if (event.kind === "executed" && event.firstLeafIndex === firstLeafIndex) return event;
-    }
     return undefined;
   }
 
+  announced(leafIndex: number) {
+    for (const event of this.#eventsAround(leafIndex))
+      if (event.kind === "leaf" && event.index === leafIndex) return event;
+    return undefined;
+  }
+
+  /** Of the block of that leaf. */
+  *#eventsAround(leafIndex: number): Generator<ChainEvent> {
+    const block = this.leaf(leafIndex)?.block;
+    if (block === undefined) return;
+    for (const { key, value } of this.#table.getRange({ start: ["log", block], end: ["log", block + 1] }))
+      yield readRow(key as Key, value as LogRow).event;
+  }
+
   voids(): VoidLeaves[] {
-    return [...this.#table.getRange({ start: ["void", -1], end: ["void", LAST] })].map(({ key, value }) => ({
-      firstLeafIndex: (key as Key)[1] as number,
-      leafCount: value as number,
-    }));
+    const all = new Map<number, number>();
+    for (const set of ["suspended", "void"])
+      for (const { key, value } of this.#table.getRange({ start: [set, -1], end: [set, LAST] }))
+        all.set((key as Key)[1] as number, value as number);
+    return [...all]
+      .map(([firstLeafIndex, leafCount]) => ({ firstLeafIndex, leafCount }))
+      .sort((a, b) => a.firstLeafIndex - b.firstLeafIndex);
   }
 
   currentRoot() {
@@ -270,7 +292,7 @@ class LmdbChainData implements ChainDataStore {
   awaitsAdvance() {
     const rooted = this.#roots.current()?.leafCount ?? 0;
     return (
-      this.#roots.isRevokedBack() ||
+      this.#roots.hasDoubtful() ||
       this.voids().some((range) => rooted < range.firstLeafIndex + range.leafCount)
     );
   }
@@ -287,9 +309,19 @@ class LmdbChainData implements ChainDataStore {
     }
   }
 
-  #spend(statement: Bytes32, block: number, nullifiers: readonly Field[]): void {
-    for (const nullifier of nullifiers)
-      this.#table.putSync(["nullifier", hex(nullifier)], { statement, block });
+  /** The nullifiers of one that comes again stay the earlier one's, however often it does. */
+  #execute({ statement, nullifiers, confirms }: Made, execution: Execution): void {
+    this.#table.putSync(["execution", statement], execution);
+    if (confirms !== undefined) this.#table.putSync(["confirmation", confirms], statement);
+    else
+      for (const nullifier of nullifiers)
+        this.#table.putSync(["nullifier", hex(nullifier)], { statement, block: execution.block });
+  }
+
+  #undo({ statement, nullifiers, confirms }: Made): void {
+    this.#table.removeSync(["execution", statement]);
+    if (confirms !== undefined) this.#table.removeSync(["confirmation", confirms]);
+    else for (const nullifier of nullifiers) this.#table.removeSync(["nullifier", hex(nullifier)]);
   }
 
   #write({ position, blockHash, txHash, event }: LoggedEvent): void {
@@ -319,24 +351,22 @@ class LmdbChainData implements ChainDataStore {
         this.#roots.writeRoot(event, position);
         return;
       case "revoked":
-        this.#roots.writeRevoked(event, position);
+        this.#roots.writeRevoked(event, position, this.leafCount());
         return;
       case "voided":
         this.#mark(event, true);
+        if (event.isSuspension === true) {
+          // It was executed, and its ticket says so: what it moved has moved.
+          this.#table.putSync(["suspended", event.firstLeafIndex], event.leafCount);
+          return;
+        }
         this.#table.putSync(["void", event.firstLeafIndex], event.leafCount);
-        this.#table.removeSync(["execution", event.statement]);
-        for (const nullifier of event.nullifiers) this.#table.removeSync(["nullifier", hex(nullifier)]);
+        this.#undo(this.madeAt(event.firstLeafIndex)!);
         // Its ticket may be over.
         this.#reorganisedOut.putSync(event.statement, true);
         return;
       case "executed": {
-        const leafIndexes = indexesOf(event);
-        this.#table.putSync(["execution", event.statement], {
-          txHash,
-          block,
-          leafIndexes,
-        } satisfies Execution);
-        this.#spend(event.statement, block, event.nullifiers);
+        this.#execute(event, { txHash, block, leafIndexes: indexesOf(event) });
         return;
       }
       case "rejected":
@@ -366,19 +396,17 @@ class LmdbChainData implements ChainDataStore {
         this.#roots.eraseRevoked(event, position);
         return;
       case "voided": {
-        this.#mark(event, false);
-        this.#table.removeSync(["void", event.firstLeafIndex]);
-        const made = this.leaf(event.firstLeafIndex)!;
-        this.#table.putSync(["execution", event.statement], {
-          ...{ txHash: made.txHash, block: made.block, leafIndexes: indexesOf(event) },
-        } satisfies Execution);
-        this.#spend(event.statement, made.block, event.nullifiers);
+        this.#table.removeSync([event.isSuspension === true ? "suspended" : "void", event.firstLeafIndex]);
+        // It may have been suspended before it was refuted.
+        this.#mark(event, this.#get(["suspended", event.firstLeafIndex]) !== undefined);
+        if (event.isSuspension === true) return;
+        const { txHash, block } = this.leaf(event.firstLeafIndex)!;
+        this.#execute(this.madeAt(event.firstLeafIndex)!, { txHash, block, leafIndexes: indexesOf(event) });
         return;
       }
       case "executed":
         this.#reorganisedOut.putSync(event.statement, true);
-        this.#table.removeSync(["execution", event.statement]);
-        for (const nullifier of event.nullifiers) this.#table.removeSync(["nullifier", hex(nullifier)]);
+        this.#undo(event);
         return;
       case "rejected":
         this.#table.removeSync(["rejection", event.statement]);

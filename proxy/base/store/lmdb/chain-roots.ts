@@ -12,11 +12,11 @@ import type { Database } from "./database.ts";
 type RootEvent = Extract<ChainEvent, { kind: "root" }>;
 type RevokedEvent = Extract<ChainEvent, { kind: "revoked" }>;
 
-/** Where the tree stands: number of its root, leaves that it covers, and whether a revocation has put it there. */
+/** Where the tree stands: number of its root, leaves that it covers; after a revocation, up to where leaves are doubtful. */
 interface StandRow {
   readonly q: number;
   readonly l: number;
-  readonly x: boolean;
+  readonly d?: number;
 }
 
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -43,20 +43,22 @@ export class ChainRoots {
     return sequence === undefined || this.#isRevoked(sequence) ? undefined : this.#bySequence(sequence);
   }
 
-  /** A revocation was the last that moved the tree. */
-  isRevokedBack(): boolean {
-    return this.#stand()?.x === true;
+  /** The leaves that were queued before a revocation, and that `advance` has not gone past. */
+  hasDoubtful(): boolean {
+    return this.#stand()?.d !== undefined;
   }
 
   writeRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
     // Where `advance` went over void leaves only, the root keeps its number and the tree goes on.
     if (this.#bySequence(sequence) === undefined) {
       const before = this.#sequenceOf(root);
-      const row = { r: word(root), l: leafCount, b: position.block };
-      this.#table.putSync(["root", sequence], before === undefined ? row : { ...row, p: before });
+      const made = { r: word(root), l: leafCount, b: position.block };
+      this.#table.putSync(["root", sequence], before === undefined ? made : { ...made, p: before });
       this.#table.putSync(["root-sequence", hex(root)], sequence);
     }
-    this.#table.putSync(this.#standAt(position), { q: sequence, l: leafCount, x: false } satisfies StandRow);
+    const doubtful = this.#stand()?.d ?? 0;
+    const row = { q: sequence, l: leafCount, ...(leafCount < doubtful ? { d: doubtful } : {}) };
+    this.#table.putSync(this.#standAt(position), row satisfies StandRow);
   }
 
   eraseRoot({ root, leafCount, sequence }: RootEvent, position: Position): void {
@@ -68,12 +70,13 @@ export class ChainRoots {
     else this.#table.putSync(["root-sequence", hex(root)], row.p);
   }
 
-  writeRevoked({ first, last, root, leafCount }: RevokedEvent, position: Position): void {
+  /** @param queued leaves of the queue then */
+  writeRevoked({ first, last, root, leafCount }: RevokedEvent, position: Position, queued: number): void {
     const sequence = this.#sequenceOf(root);
     if (sequence === undefined) throw new RangeError("the tree goes back to a root that it never had");
     // The number of the first is in no two of them: what is revoked is not revoked again.
     this.#table.putSync(["revoked", first], last);
-    this.#table.putSync(this.#standAt(position), { q: sequence, l: leafCount, x: true } satisfies StandRow);
+    this.#table.putSync(this.#standAt(position), { q: sequence, l: leafCount, d: queued } satisfies StandRow);
   }
 
   eraseRevoked({ first }: RevokedEvent, position: Position): void {

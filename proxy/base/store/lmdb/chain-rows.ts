@@ -20,9 +20,10 @@ type StoredEvent =
     }
   | { k: "nullifier"; n: Uint8Array }
   | { k: "root"; r: Uint8Array; l: number; q: number }
-  | { k: "voided"; s: string; f: number; l: number; n: Uint8Array[] }
+  /** `u`: suspended. */
+  | { k: "voided"; s: string; f: number; l: number; n: Uint8Array[]; u?: true }
   | { k: "revoked"; a: number; z: number; r: Uint8Array; l: number }
-  | { k: "executed"; s: string; f: number; l: number; n: Uint8Array[] }
+  | { k: "executed"; s: string; f: number; l: number; n: Uint8Array[]; p: string; b?: string }
   | { k: "rejected"; s: string; r: string };
 
 type StoredOpening = NonNullable<Extract<StoredEvent, { k: "leaf" }>["o"]>;
@@ -106,6 +107,7 @@ export function storeEvent(event: ChainEvent): StoredEvent {
         f: event.firstLeafIndex,
         l: event.leafCount,
         n: event.nullifiers.map(word),
+        ...(event.isSuspension === true ? { u: true } : {}),
       };
     case "revoked":
       return { k: "revoked", a: event.first, z: event.last, r: word(event.root), l: event.leafCount };
@@ -116,6 +118,8 @@ export function storeEvent(event: ChainEvent): StoredEvent {
         f: event.firstLeafIndex,
         l: event.leafCount,
         n: event.nullifiers.map(word),
+        p: event.proofHash,
+        ...(event.confirms === undefined ? {} : { b: event.confirms }),
       };
     case "rejected":
       return { k: "rejected", s: event.statement, r: event.reason };
@@ -145,6 +149,7 @@ function readEvent(stored: StoredEvent): ChainEvent {
         firstLeafIndex: stored.f,
         leafCount: stored.l,
         nullifiers: stored.n.map(field),
+        ...(stored.u === true ? { isSuspension: true } : {}),
       };
     case "revoked":
       return { kind: "revoked", first: stored.a, last: stored.z, root: field(stored.r), leafCount: stored.l };
@@ -155,6 +160,8 @@ function readEvent(stored: StoredEvent): ChainEvent {
         firstLeafIndex: stored.f,
         leafCount: stored.l,
         nullifiers: stored.n.map(field),
+        proofHash: stored.p as Bytes32,
+        ...(stored.b === undefined ? {} : { confirms: stored.b as Bytes32 }),
       };
     case "rejected":
       return { kind: "rejected", statement: stored.s as Bytes32, reason: stored.r };

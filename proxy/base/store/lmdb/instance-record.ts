@@ -14,7 +14,7 @@ const TABLE = "instance";
 const KEY = "is";
 const FORMAT_KEY = "format";
 /** Raised with every change of a record's form, together with what brings older records into it. */
-export const FORMAT = 6;
+export const FORMAT = 7;
 
 /** A store whose records this program would read wrongly. Nothing in it was touched. */
 export class UnfitFormat extends Error {

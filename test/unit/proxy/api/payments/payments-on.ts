@@ -6,9 +6,9 @@ import type { Money } from "../../../../support/money.ts";
 
 /** The service's own steps on a stage's chain, enclave and store. */
 export function paymentsOn(
-  { pool, attestor, accepting }: Money,
+  { pool, data, attestor, accepting }: Money,
   admission: Pick<Admission, "admit">,
 ): Payments {
   const attestations = createAttestations(attestor);
-  return createPayments({ ...accepting, pool, admission, attestations, feeNotes: keepsNothing });
+  return createPayments({ ...accepting, pool, data, admission, attestations, feeNotes: keepsNothing });
 }
