@@ -21,7 +21,10 @@ const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {
 const DEVELOPER_BPS = 100;
 const SWAP_CEILING = { flat: 0n, bps: 100 };
 
-export interface StackWalletOptions extends Pick<WalletOptions, "client" | "prover" | "storage" | "now"> {
+export interface StackWalletOptions extends Pick<
+  WalletOptions,
+  "client" | "chain" | "prover" | "storage" | "now"
+> {
   readonly seed: Uint8Array;
   /** Shielded address that may receive fees beside the service's: the sink of the developer whose app this is. */
   readonly developerSink?: string;

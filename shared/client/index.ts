@@ -36,6 +36,7 @@ export type { ChainAccess, ChainOptions } from "./chain.ts";
 export type {
   Advanced,
   AdvanceEarly,
+  BroughtBack,
   ClaimsPaid,
   DepositsReturned,
   Outlook,

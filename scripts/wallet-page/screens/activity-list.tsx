@@ -20,6 +20,7 @@ const STATES: Readonly<Record<ActivityItem["state"], string>> = {
   pending: "under way",
   done: "done",
   failed: "did not happen",
+  suspended: "suspended: its notes come again by themselves",
   void: "refuted: it never counted",
 };
 

@@ -25,6 +25,7 @@ export async function planAdvance(
   history: History,
   tree: NoteTree,
   view: PoolView,
+  signal?: AbortSignal,
 ): Promise<AdvancePlan | undefined> {
   const { leafCount: from } = await view.currentRoot();
   const end = tree.leafCount;
@@ -36,7 +37,10 @@ export async function planAdvance(
   const headBefore = history.headOver(tree, from);
   const to = await reachable(history, tree, view, { from, end, headBefore });
   const leaves = Array.from({ length: to - from }, (_, at) => history.queued(tree, from + at));
-  const data = POOL.encodeFunctionData("advance", [tree.frontier(from), leaves.length, headBefore, leaves]);
+  // Whatever was refuted: the pool looks at them only where it asks for them.
+  const makers = await history.makers(from, to, signal);
+  const shown = [tree.frontier(from), leaves.length, headBefore, leaves, makers];
+  const data = POOL.encodeFunctionData("advance", shown);
   return { allowedFrom: isOpen ? now : advanceableFrom, leafCount: to, data };
 }
 

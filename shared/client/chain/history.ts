@@ -6,13 +6,14 @@
  */
 import type { StreamEvent } from "../../api/data.ts";
 import { mustField, ZERO_BYTES32, type Bytes32, type Field } from "../../protocol/brands.ts";
-import { toHex, word } from "../../protocol/bytes.ts";
+import { toBytes32, toHex, word } from "../../protocol/bytes.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { nextHead } from "../../protocol/tree.ts";
+import { makersOf, type Made } from "../../notes/advance.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
 import { delay } from "../base/aborting.ts";
 import { hasCode } from "../base/errors.ts";
-import type { Executed } from "../../protocol/host/executed-log.ts";
+import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../protocol/host/executed-log.ts";
 import { pauseAfter } from "./asking-again.ts";
 import {
   doubted,
@@ -24,6 +25,7 @@ import {
   type PoolLog,
 } from "./nodes.ts";
 import {
+  LEAVES_SUSPENDED,
   LEAVES_VOIDED,
   readEntry,
   ROOTS_REVOKED,
@@ -31,6 +33,7 @@ import {
   type NoteHashed,
   type PoolEntry,
 } from "./pool-log.ts";
+import type { Emptied } from "../state/state.ts";
 import { PoolView } from "./pool-view.ts";
 import { LEFT_OUT } from "./roots.ts";
 
@@ -103,7 +106,10 @@ export class History {
   readonly #options: HistoryOptions;
   /** Commitments as they were queued, of leaves that are empty in the tree. */
   readonly voids = new Map<number, Field>();
-  #voidRanges: { readonly first: number; readonly count: number }[] = [];
+  #voidRanges: Extract<PoolEntry, { type: "voided" | "suspended" }>[] = [];
+  /** Statements by their first leaf. Of leaves before `#madeFrom` none is known. */
+  readonly #made = new Map<number, Made>();
+  #madeFrom = 0;
   #revoked: { readonly first: number; readonly last: number }[] = [];
   #at = BEGINNING;
   /** Where the pool's own answers agreed last. */
@@ -126,6 +132,37 @@ export class History {
     let head = ZERO_BYTES32;
     for (let index = 0; index < leafCount; index++) head = nextHead(head, this.queued(tree, index));
     return head;
+  }
+
+  /** What became empty, by first leaf: see `WalletState.markEmptied`. */
+  *emptied(): Generator<readonly [number, Emptied]> {
+    // Those that are suspended first: what is refuted as well is refuted.
+    for (const type of ["suspended", "voided"])
+      for (const range of this.#voidRanges) {
+        const commitment = this.voids.get(range.first);
+        if (range.type === type && commitment !== undefined)
+          yield [range.first, { commitment, isSuspended: type === "suspended" }];
+      }
+  }
+
+  /** Who made leaves, as `advance` takes it: see `makersOf`. */
+  async makers(from: number, to: number, signal?: AbortSignal): Promise<Bytes32[]> {
+    const { nodes, home, fromBlock } = this.#options;
+    if (from < this.#madeFrom) {
+      const topics = [EXECUTED_TOPIC];
+      for await (const { logs } of nodes.logs(home.pool, fromBlock, this.synced.number, { topics, signal }))
+        for (const log of logs) {
+          const executed = readExecuted(log);
+          if (executed === undefined) throw doubted("a log that was not asked for");
+          this.#made.set(executed.firstLeafIndex, madeBy(executed));
+        }
+      this.#madeFrom = 0;
+    }
+    return makersOf(
+      { from, to },
+      (leaf) => this.#isVoid(leaf),
+      (first) => this.#made.get(first),
+    );
   }
 
   /** A leaf as it was queued. */
@@ -229,6 +266,7 @@ export class History {
       this.#forget();
       const head = this.headOver(tree, tree.leafCount);
       this.#at = this.#agreed = { id: from, leafCount: tree.leafCount, head, root: undefined };
+      this.#madeFrom = tree.leafCount;
     }
     // Once more: the reader may have been in the middle of it.
     return block;
@@ -237,6 +275,8 @@ export class History {
   #forget(): void {
     this.voids.clear();
     this.#voidRanges = [];
+    this.#made.clear();
+    this.#madeFrom = 0;
     this.#revoked = [];
     this.#at = this.#agreed = BEGINNING;
     this.#owed = undefined;
@@ -250,7 +290,8 @@ export class History {
   #goBack(): StreamEvent {
     this.#at = this.#agreed;
     const { id, leafCount } = this.#at;
-    for (const index of this.voids.keys()) if (index >= leafCount) this.voids.delete(index);
+    for (const known of [this.voids, this.#made])
+      for (const index of known.keys()) if (index >= leafCount) known.delete(index);
     this.#owed = undefined;
     if (this.#synced === undefined) this.#agreed = BEGINNING;
     return reorganised(id);
@@ -260,11 +301,11 @@ export class History {
   async #begin(target: Block, signal: AbortSignal | undefined): Promise<void> {
     const { nodes, home, fromBlock } = this.#options;
     this.#forget();
-    const topics = [[LEAVES_VOIDED, ROOTS_REVOKED]];
+    const topics = [[LEAVES_VOIDED, LEAVES_SUSPENDED, ROOTS_REVOKED]];
     for await (const { logs } of nodes.logs(home.pool, fromBlock, target.number, { topics, signal })) {
       for (const log of logs) {
         const entry = readEntry(log);
-        if (entry?.type === "voided") this.#voidRanges.push(entry);
+        if (entry?.type === "voided" || entry?.type === "suspended") this.#voidRanges.push(entry);
         else if (entry?.type === "revoked") this.#revoked.push(entry);
         else throw doubted("a log that was not asked for");
       }
@@ -311,10 +352,10 @@ export class History {
 
   /** What the first reading did not say. At the beginning it did. */
   #isNewRefutation(entry: PoolEntry): boolean {
-    const isKnown = (list: readonly { readonly first: number }[], first: number): boolean =>
-      list.some((one) => one.first === first);
-    if (entry.type === "voided") return !isKnown(this.#voidRanges, entry.first);
-    return entry.type === "revoked" && !isKnown(this.#revoked, entry.first);
+    const { type } = entry;
+    if (type === "voided" || type === "suspended")
+      return !this.#voidRanges.some((one) => one.type === type && one.first === entry.first);
+    return type === "revoked" && !this.#revoked.some(({ first }) => first === entry.first);
   }
 
   #take(entry: PoolEntry, log: PoolLog, tree: NoteTree): Told[] {
@@ -336,6 +377,7 @@ export class History {
         ];
       }
       case "voided":
+      case "suspended":
       case "revoked":
         return [];
     }
@@ -344,12 +386,16 @@ export class History {
   #takeExecuted(executed: Executed, log: PoolLog, tree: NoteTree): Told[] {
     this.#requireNothingOwed();
     const { kind, firstLeafIndex, nullifiers, commitments } = executed;
+    this.#made.set(firstLeafIndex, madeBy(executed));
     if (commitments.length < KINDS[kind].leaves) this.#owed = { executed, txHash: log.txHash };
     const leaves = commitments.map((commitment, at) =>
       this.#leaf(leafOf(executed, at, commitment), log, tree),
     );
     // Of a refuted statement they are unspent again.
-    const spent = this.#isVoid(firstLeafIndex) ? [] : nullifiers;
+    const isRefuted = this.#voidRanges.some(
+      ({ type, first }) => type === "voided" && first === firstLeafIndex,
+    );
+    const spent = isRefuted ? [] : nullifiers;
     return [
       ...spent.map((nullifier) => ({
         kind: "nullifier" as const,
@@ -431,6 +477,11 @@ export class History {
     // By its value: a refutation gives an earlier root its own leaf count back.
     if (leafCount > 0 && this.#at.root !== undefined && this.#at.root !== root) throw doubted(LEFT_OUT);
   }
+}
+
+function madeBy({ kind, statement, nullifiers: [nullifier] }: Executed): Made {
+  const maker = nullifier === undefined ? statement : toBytes32(word(nullifier));
+  return { leafCount: KINDS[kind].leaves, maker };
 }
 
 function leafOf(executed: Executed, output: number, commitment: Field): Leaf {

@@ -15,6 +15,7 @@ import { doubted, hex, type Block, type Nodes } from "./nodes.ts";
 import { CLAIM_ADDED, readClaim, type ClaimAdded } from "./pool-log.ts";
 import { PoolView } from "./pool-view.ts";
 import { RootFinder, type Roots } from "./roots.ts";
+import { earlierShown, type Earlier } from "./earlier.ts";
 import { voidDeposits, type VoidDeposit } from "./void-deposits.ts";
 
 const CONFIRMATIONS = 12;
@@ -85,7 +86,19 @@ export class PoolChain {
 
   /** Undefined when every leaf is in the tree. */
   advance(tree: NoteTree, signal?: AbortSignal): Promise<AdvancePlan | undefined> {
-    return planAdvance(this.#history, tree, this.view(signal));
+    return planAdvance(this.#history, tree, this.view(signal), signal);
+  }
+
+  /** What became empty of what was read. */
+  emptied(): ReturnType<History["emptied"]> {
+    return this.#history.emptied();
+  }
+
+  /** What the pool is shown of a statement that comes again. Undefined where it was not executed. */
+  earlier(statement: Earlier, signal?: AbortSignal): Promise<string | undefined> {
+    const range = { from: this.#fromBlock, to: this.#history.synced.number, signal };
+    const find = (): Promise<string | undefined> => earlierShown(this.#nodes, this.#home, range, statement);
+    return askedAgain(find, this.#pollMs, signal);
   }
 
   /** Of the pool at the last block that was read. */

@@ -10,6 +10,8 @@ const topicOf = (name: string): string => POOL.getEvent(name)!.topicHash;
 export const ROOT_UPDATED = topicOf("RootUpdated");
 export const ROOTS_REVOKED = topicOf("RootsRevoked");
 export const LEAVES_VOIDED = topicOf("LeavesVoided");
+export const LEAVES_SUSPENDED = topicOf("LeavesSuspended");
+export const NOTE_HASHED = topicOf("NoteHashed");
 export const CLAIM_ADDED = topicOf("ClaimAdded");
 
 /** The note that the pool made of what a swap brought. */
@@ -39,6 +41,7 @@ export type PoolEntry =
       readonly first: number;
       readonly count: number;
     }
+  | { readonly type: "suspended"; readonly first: number; readonly count: number }
   | { readonly type: "revoked"; readonly first: number; readonly last: number };
 
 /** Undefined for what is about neither leaves nor roots. Throws CHAIN_DOUBTED for what the pool would not write. */
@@ -72,6 +75,8 @@ export function readEntry(log: PoolLog): PoolEntry | undefined {
         ...{ type: "voided", statement: asBytes32(args!["statementHash"])! },
         ...{ first: number("firstLeafIndex"), count: number("count") },
       };
+    case "LeavesSuspended":
+      return { type: "suspended", first: number("firstLeafIndex"), count: number("count") };
     case "RootsRevoked":
       return { type: "revoked", first: number("first"), last: number("last") };
     case undefined:

@@ -23,7 +23,7 @@ export interface VoidDeposit {
   readonly call: string | undefined;
 }
 
-interface Range {
+export interface Range {
   readonly from: number;
   readonly to: number;
   readonly signal: AbortSignal | undefined;
@@ -64,7 +64,7 @@ function isFor(keys: FullViewingKey, { ephemeralKey, ciphertexts, commitments }:
   });
 }
 
-async function* logsOf(
+export async function* logsOf(
   nodes: Nodes,
   { pool }: Home,
   { from, to, signal }: Range,

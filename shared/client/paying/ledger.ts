@@ -189,6 +189,7 @@ export class Ledger {
     } finally {
       if (reading !== undefined) this.#readers.delete(reading);
     }
+    if (this.#origin === "chain") this.state.markEmptied(this.#options.chain?.emptied());
     verifiedRoot(this.state);
     this.state.fold();
     void this.#confirm();

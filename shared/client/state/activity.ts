@@ -7,6 +7,7 @@ import type { Address, Bytes32 } from "../../protocol/brands.ts";
 import { sumOf } from "./selection.ts";
 import { isLive } from "./exposure.ts";
 import type { PaymentRecord, RecordKind } from "./payment-record.ts";
+import { isSuspended } from "./suspended.ts";
 import type { OwnedNote, Sighting, WalletState } from "./state.ts";
 
 export type ActivityKind = RecordKind | "received" | "bridge-in" | "sent";
@@ -15,9 +16,11 @@ export type ActivityKind = RecordKind | "received" | "bridge-in" | "sent";
  * - `pending`: it may still happen; of income, no root covers it yet.
  * - `done`: on chain.
  * - `failed`: it did not happen. Until `until` somebody who has seen the proof may still have it executed.
- * - `void`: it was on chain, and was refuted.
+ * - `suspended`: it was on chain, on a root that the pool has revoked since. What it moved in public has moved; its notes come
+ *   again when whoever paid proves it again, which this wallet does by itself.
+ * - `void`: it was on chain, and was refuted, or paid with what is void itself.
  */
-export type ActivityState = "pending" | "done" | "failed" | "void";
+export type ActivityState = "pending" | "done" | "failed" | "suspended" | "void";
 
 export interface ActivityItem {
   /** Of one item always the same, of two never: a key for lists. */
@@ -104,19 +107,20 @@ function ofRecord(state: WalletState, record: PaymentRecord, nowSecs: number, ex
     sightingOf(made[0] ?? bought) ?? (isThere ? spent.find((note) => note.spent)?.spent : undefined);
   for (const note of [...made, ...(bought === undefined ? [] : [bought])]) explained.notes.add(note);
   // What it spends is accounted for when it has happened; until then another payment may have spent it.
-  if (isThere) for (const index of leafIndexes) explained.spent.add(index);
+  const isBack = isSuspended(state, record);
+  if (isThere || isBack) for (const index of leafIndexes) explained.spent.add(index);
 
-  const isVoid = made.some((note) => note.voided !== undefined);
+  const isVoid = !isThere && (isBack || made.some((note) => note.voided !== undefined));
   const isExpired = !isLive(record, nowSecs);
   const isRefused = state.reservations.get(record.statement)?.refused === true;
-  const outcome: ActivityState = isVoid
-    ? "void"
-    : isThere
-      ? "done"
+  const outcome = isThere
+    ? "done"
+    : isVoid
+      ? stateOfVoid(isBack && spent.every((note) => note.voided === undefined))
       : isRefused || isExpired
         ? "failed"
         : "pending";
-  const counts = outcome === "done" || outcome === "pending";
+  const counts = outcome === "done" || outcome === "pending" || outcome === "suspended";
   const block = seen?.block ?? (isThere ? blockOfLeaf(state, first) : undefined);
   const at = isThere ? first : outcome === "pending" ? Infinity : record.madeAfter;
   const item: ActivityItem = {
@@ -129,6 +133,10 @@ function ofRecord(state: WalletState, record: PaymentRecord, nowSecs: number, ex
     until: isThere || isVoid || isExpired ? undefined : record.deadline,
   };
   return { item, at };
+}
+
+function stateOfVoid(comesAgain: boolean): ActivityState {
+  return comesAgain ? "suspended" : "void";
 }
 
 function changeBy({ kind, amount, fees }: PaymentRecord): bigint {
@@ -192,11 +200,13 @@ const KIND_OF = {
 function ofNote(state: WalletState, note: OwnedNote): Placed {
   const { asset, value, source, block, leafIndex } = note;
   const isCovered = leafIndex < (state.latestRoot?.leafCount ?? 0);
-  const outcome = note.voided !== undefined ? "void" : isCovered ? "done" : "pending";
+  const { voided } = note;
+  const there: ActivityState = isCovered ? "done" : "pending";
+  const outcome = voided === undefined ? there : stateOfVoid(voided.isSuspended === true);
   const item: ActivityItem = {
     ...{ id: `leaf ${leafIndex}`, kind: KIND_OF[source], state: outcome, asset, amount: value },
     ...{
-      change: outcome === "void" ? 0n : value,
+      change: voided === undefined ? value : 0n,
       fees: undefined,
       counterparty: undefined,
       label: undefined,

@@ -42,7 +42,7 @@ export function holdsNotes(reservation: Reservation, nowSecs: number): boolean {
  * All its leaves are in the tree. A nullifier alone would not do: the stream could name one out of thin air
  * and so talk the wallet into paying again from other notes.
  */
-export function isExecuted(state: WalletState, { commitments }: Reservation): boolean {
+export function isExecuted(state: WalletState, { commitments }: Pick<Reservation, "commitments">): boolean {
   return commitments.length > 0 && commitments.every((commitment) => state.tree.includes(commitment));
 }
 

@@ -38,6 +38,8 @@ export function mergeState(
     if (state.bridges.get(key)?.bridgeId === undefined) state.bridges.set(key, record);
   mergePayments(state.payments, theirs.payments);
   mergeContacts(state.contacts, theirs.contacts);
+  // Their copy may be from before.
+  state.markEmptied();
   return isReplaced;
 }
 

@@ -26,8 +26,17 @@ export interface OwnedNote extends Note {
   readonly sealed?: { readonly ephemeralKey: string; readonly output: number };
   /** Where its nullifier was seen; absent while unspent. */
   readonly spent?: Sighting;
-  /** Where the statement that made it was refuted: the note is worth nothing. Absent for one that stands. */
-  readonly voided?: Sighting;
+  /**
+   * Where the statement that made it was refuted or suspended: the note is worth nothing. Absent for one that stands. Of one that
+   * was suspended the sender can make it again, at another leaf.
+   */
+  readonly voided?: Sighting & { readonly isSuspended?: boolean };
+}
+
+/** A statement whose leaves are empty, by its first commitment. */
+export interface Emptied {
+  readonly commitment: Field;
+  readonly isSuspended: boolean;
 }
 
 /** Where on the chain something was seen. */
@@ -96,6 +105,8 @@ export class WalletState {
   origin: Origin = "service";
   /** Block of the newest refutation that emptied leaves. What stood in them is not remembered. */
   voidedIn: number | undefined;
+  /** Statements whose leaves became empty, by first leaf. Not stored: see `markEmptied`. */
+  readonly emptied = new Map<number, Emptied>();
   /** So many leaves are under a root that somebody else than the service confirmed. Not stored: asked again. */
   confirmedLeaves = 0;
   readonly reservations = new Map<Bytes32, Reservation>();
@@ -135,23 +146,43 @@ export class WalletState {
   }
 
   /**
-   * A statement was refuted: its leaves are empty, and what it spent is unspent. Throws STREAM_INCONSISTENT where they are
-   * folded: then the stream is read again.
+   * A statement was refuted, and what it spent is unspent; or suspended, and nothing is. Its leaves are empty. Throws
+   * STREAM_INCONSISTENT where they are folded: then the stream is read again.
    */
   voidStatement(first: number, count: number, nullifiers: readonly Field[], seen: Sighting): void {
     for (let index = first; index < first + count; index++)
       if (this.tree.isFolded(index)) throw inconsistent("leaves are void that are folded");
     this.voidedIn = seen.block;
+    const isSuspended = nullifiers.length === 0;
+    // What is suspended may be refuted later: then its leaf is empty already.
+    const commitment = this.emptied.get(first)?.commitment ?? this.tree.leaf(first)!;
+    this.emptied.set(first, { commitment, isSuspended });
     for (let index = first; index < first + count; index++) {
       this.tree.replace(index, emptyNode(0));
       const note = this.notes.get(index);
-      if (note !== undefined) this.notes.set(index, { ...note, voided: seen });
+      if (note === undefined) continue;
+      // A deposit has no nullifiers, and is refuted or stands.
+      const voided = isSuspended && note.source !== "deposit" ? { ...seen, isSuspended } : seen;
+      this.notes.set(index, { ...note, voided });
     }
+    this.markEmptied();
     for (const nullifier of nullifiers) {
       const note = this.noteOf(nullifier);
       if (note === undefined) continue;
       const { spent: _undone, ...unspent } = note;
       this.notes.set(note.leafIndex, unspent);
+    }
+  }
+
+  /** In the records of this wallet's payments, which are not where the history is read. */
+  markEmptied(more: Iterable<readonly [number, Emptied]> = []): void {
+    for (const [first, one] of more) this.emptied.set(first, one);
+    if (this.emptied.size === 0) return;
+    const named = new Map([...this.emptied.values()].map((one) => [one.commitment, one.isSuspended]));
+    for (const record of this.payments.values()) {
+      const suspended = named.get(record.commitments[0]!);
+      if (suspended !== undefined && record.kind !== "deposit" && suspended !== record.suspended)
+        this.payments.set(record.statement, { ...record, suspended });
     }
   }
 
@@ -204,6 +235,7 @@ export class WalletState {
     this.lastEventId = other.lastEventId;
     this.origin = other.origin;
     this.voidedIn = other.voidedIn;
+    this.markEmptied(other.emptied);
     // A confirmation stays where both have the same leaves below it.
     const isShared =
       this.tree.knowsRoot(confirmed) &&

@@ -67,8 +67,14 @@ export function executeCall(
  * Calldata of `execute` with this statement alone, which the pool verifies itself: the proof uncompressed and nobody's
  * word for it. A deposit's depositor is its sender.
  */
-export function provedCall({ kind, deadline, signals, extBytes }: Statement, proof: Proof): string {
-  const member = [KINDS[kind].id, deadline, signals, toHex(extBytes), toHex(encodeProof(proof)), "0x", "0x"];
+export function provedCall(
+  { kind, deadline, signals, extBytes }: Statement,
+  proof: Proof,
+  /** Of one that comes again. */
+  earlier = "0x",
+): string {
+  const shown = toHex(encodeProof(proof));
+  const member = [KINDS[kind].id, deadline, signals, toHex(extBytes), shown, earlier, "0x"];
   return POOL.encodeFunctionData("execute", [[member], NO_ROOT_UPDATE]);
 }
 

@@ -28,6 +28,7 @@ import { sealUnmeasured } from "../../notes/measured-note.ts";
 import { SENDER_SALTS, senderSecret } from "../../notes/sender-key.ts";
 import { commitmentOf, newNote, noteCommitment, npkOf, nullifierOf, type Note } from "../../notes/note.ts";
 import type { Fees } from "./fees.ts";
+import type { Drawn } from "../state/payment-record.ts";
 import { sumOf } from "../state/selection.ts";
 
 type FeeOpening = DepositBody["fees"][number];
@@ -44,6 +45,8 @@ export interface Prepared {
   readonly own: bigint;
   /** Of a private transfer: what its ephemeral secret was derived with, besides what the payment itself says. */
   readonly salt?: number;
+  /** Of what spends notes: what was drawn for it, and without which nobody can prove it again. */
+  readonly drawn?: Drawn;
   /** Blinding of the note that a swap's bought tokens become: by it the wallet knows that note again. */
   readonly boughtBlinding?: Field;
 }
@@ -216,14 +219,14 @@ function change({ keys }: FromNotes, value: bigint): Wanted {
 
 /** One template for all kinds that spend notes, as the circuits have one; `amountOut` leaves the pool in public. */
 function fromNotes(
-  plan: FromNotes,
+  plan: Omit<FromNotes, "fees">,
   ext: Ext,
   outputs: Outputs,
   amountOut: bigint,
-): Pick<Prepared, "statement" | "witness" | "openings"> {
+): Pick<Prepared, "statement" | "witness" | "openings"> & { readonly drawn: Drawn } {
   const { keys } = plan;
   const inputs = [...plan.inputs];
-  while (inputs.length < KINDS[ext.kind].inputs) inputs.push(dummyInput(plan.asset));
+  while (inputs.length < KINDS[ext.kind].inputs) inputs.push(dummyInput(newNote(plan.asset, 0n)));
   const nullifiers = inputs.map(({ note }) => nullifierOfInput(keys, note));
   const noteAsset = addressToField(plan.asset);
   const statement = state(plan, ext, {
@@ -252,6 +255,36 @@ function fromNotes(
       ...outputs.witness,
     }),
     openings: outputs.openings,
+    drawn: {
+      npks: outputs.witness.outNpks,
+      values: outputs.witness.outValues,
+      dummies: inputs.slice(plan.inputs.length).map(({ note }) => note.blinding),
+    },
+  };
+}
+
+/** A statement that was made before, over the same notes and with the same outputs: on another root, for another deadline. */
+export function prepareAgain(
+  plan: Omit<FromNotes, "fees">,
+  {
+    ext,
+    amount,
+    openings,
+    drawn,
+  }: Pick<Prepared, "openings"> & {
+    readonly ext: Ext;
+    /** What left the pool in public. */
+    readonly amount: bigint;
+    readonly drawn: Drawn;
+  },
+): Prepared {
+  const commitments = drawn.npks.map((npk, i) => commitmentOf(npk, plan.asset, drawn.values[i]!));
+  const dummies = drawn.dummies.map((blinding) => dummyInput({ asset: plan.asset, value: 0n, blinding }));
+  const witness = { outNpks: [...drawn.npks], outValues: [...drawn.values] };
+  const inputs = [...plan.inputs, ...dummies];
+  return {
+    ...fromNotes({ ...plan, inputs }, ext, { commitments, openings: [...openings], witness }, amount),
+    own: 0n,
   };
 }
 
@@ -281,12 +314,16 @@ function sealedBy({ ephemeralKey, ciphertexts }: OutputSealer): Ciphertexts {
 }
 
 /** A fresh blinding makes its nullifier unlike any other, so nobody can tell how many notes a payment spends. */
-function dummyInput(asset: Address): SpendInput {
+function dummyInput(note: Note): SpendInput {
   const path = Array.from({ length: TREE_DEPTH }, () => Array.from({ length: 3 }, () => 0n as Field));
-  return { note: { ...newNote(asset, 0n), leafIndex: 0 }, path };
+  return { note: { ...note, leafIndex: 0 }, path };
 }
 
-function state({ home, deadline }: Common, ext: Ext, facts: Omit<Facts, "context">): Statement {
+function state(
+  { home, deadline }: Pick<Common, "home" | "deadline">,
+  ext: Ext,
+  facts: Omit<Facts, "context">,
+): Statement {
   const kind: Kind = ext.kind;
   const extBytes = encodeExt(ext);
   const seconds = BigInt(deadline);

@@ -7,6 +7,7 @@ import type { Ticket, TicketState } from "../../api/transactions.ts";
 import { SEED_BYTES, SpendingKey } from "../../notes/keys.ts";
 import type { Home } from "../../protocol/statements.ts";
 import { activityOf, type ActivityItem } from "../state/activity.ts";
+import { confirmable } from "../state/suspended.ts";
 import type { NoteOpening } from "../state/adopting.ts";
 import type { DepositSigner } from "../statements/authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "../state/balances.ts";
@@ -18,6 +19,7 @@ import type { ChainAccess } from "./chain-access.ts";
 import { LiveContacts, type Contacts } from "./contacts.ts";
 import { createJsonRpc } from "../chain/json-rpc.ts";
 import { Nodes } from "../chain/nodes.ts";
+import type { ComingAgain } from "../paying/coming-again.ts";
 import { Core, requireAmount, type ServingEnclave } from "../paying/core.ts";
 import {
   Depositing,
@@ -281,6 +283,7 @@ class LiveWallet implements Wallet {
   readonly #spending: Spending;
   readonly #options: LiveOptions;
   #closing: Promise<void> | undefined;
+  #again: Promise<ComingAgain> | undefined;
 
   constructor(core: Core, options: LiveOptions) {
     const { keys, pins } = core.parts;
@@ -312,7 +315,20 @@ class LiveWallet implements Wallet {
       await call.step("sync", () => this.#ledger.sync(call));
       await this.#ledger.confirmed(call);
     });
+    this.#comeAgain();
   }
+
+  /** Behind the caller's back: it costs a proof, moves nothing, and the next look tries again. */
+  readonly #comeAgain = (): void => {
+    const { ledger } = this.#core.parts;
+    const { state } = ledger;
+    if (this.#closing !== undefined || this.#options.usual === "chain") return;
+    if (confirmable(state, state.latestRoot?.leafCount ?? 0).length === 0) return;
+    this.#again ??= import("../paying/coming-again.ts").then(
+      ({ ComingAgain }) => new ComingAgain(this.#core),
+    );
+    void this.#again.then((again) => again.work()).catch(() => (this.#again = undefined));
+  };
 
   /** In turn: a payment must not find the notes that it picked gone. */
   async rescan(options: SyncOptions = {}): Promise<void> {
@@ -330,10 +346,14 @@ class LiveWallet implements Wallet {
   ): () => void {
     const ledger = this.#ledger;
     checkOptions(z.tuple([aFunction, aFunction]), [onChange, onError], "watch");
-    const stopListening = ledger.listen(onChange);
+    const stops = [
+      ledger.listen(onChange),
+      // Not while it catches up: what comes next may have brought it again.
+      ledger.listen(() => ledger.feed.synced && this.#comeAgain()),
+    ];
     const release = ledger.feed.hold(onError);
     return () => {
-      stopListening();
+      for (const stop of stops) stop();
       release();
     };
   }

@@ -6,7 +6,13 @@ import type { Address } from "../../protocol/brands.ts";
 import { balanceOf } from "../state/balances.ts";
 import { NodeRefused } from "../chain/json-rpc.ts";
 import { payClaimCall, refusalOf, type PoolChain } from "../chain/pool-chain.ts";
+import { parseSnarkjsProof } from "../../protocol/host/proofs.ts";
+import { provedAnew } from "../paying/coming-again.ts";
 import { requireAmount, type Core } from "../paying/core.ts";
+import type { PaymentRecord } from "../state/payment-record.ts";
+import { confirmable, isSuspended, type Suspended } from "../state/suspended.ts";
+import { provedCall } from "../statements/execute-call.ts";
+import type { KnownRoot } from "../chain/roots.ts";
 import { typedSender } from "../statements/depositor.ts";
 import { ClientError } from "../base/errors.ts";
 import type { WaitOptions } from "../service/feed.ts";
@@ -76,6 +82,12 @@ export interface DepositsReturned {
     readonly depositor: Address;
     readonly from: number | undefined;
   }[];
+}
+
+export interface BroughtBack {
+  readonly transactionHashes: readonly string[];
+  /** Suspended payments that no root is old enough for, or whose notes came with what is suspended itself. */
+  readonly left: number;
 }
 
 /** In which what is full drains: shared/protocol/SPEC.md, 8.4. */
@@ -237,6 +249,53 @@ export class WithoutService {
     );
   }
 
+  /**
+   * Proves payments of this wallet again that are suspended, since the root that they were proved on was revoked: their outputs
+   * come again, and nothing moves. For one that is left to itself: with a service the wallet does it by `sync` and `watch`.
+   */
+  bringBack(options: WaitOptions = {}): Promise<BroughtBack> {
+    return this.#run(
+      options,
+      "bringBack",
+      async (core, call) => {
+        const { ledger } = core.parts;
+        await ledger.sync(call);
+        const { aged } = await this.#chain.roots(ledger.state.tree, call.signal);
+        const transactionHashes: string[] = [];
+        for (const one of aged === undefined ? [] : confirmable(ledger.state, aged.leafCount)) {
+          const hash = await core.inTurn(call.signal, () => this.#bringOne(core, one, aged!, call));
+          if (hash !== undefined) transactionHashes.push(hash);
+        }
+        if (transactionHashes.length > 0) await ledger.sync(call);
+        const isLeft = (record: PaymentRecord): boolean => isSuspended(ledger.state, record);
+        return { transactionHashes, left: [...ledger.state.payments.values()].filter(isLeft).length };
+      },
+      waitOptions,
+    );
+  }
+
+  /** Undefined where the chain does not know it, or it has come again. */
+  async #bringOne(
+    core: Core,
+    suspended: Suspended,
+    root: KnownRoot,
+    call: Operation,
+  ): Promise<string | undefined> {
+    const { record, makings } = suspended;
+    const earlier = { hash: record.statement, deadline: record.deadline, root: makings.root };
+    const shown = await this.#chain.earlier(earlier, call.signal);
+    if (shown === undefined) return undefined;
+    const deadline = this.#chain.time + core.deadline({}) - core.parts.now();
+    const prepared = provedAnew(core, suspended, root, deadline);
+    const proof = parseSnarkjsProof(await core.prove(prepared, call));
+    if (proof === undefined) throw new ClientError("PROOF_FAILED", "the prover gave no Groth16 proof");
+    const { hash } = prepared.statement;
+    const besides = await this.#chain.view(call.signal).memberGas(makings.kind);
+    const sent = await this.#send(core, provedCall(prepared.statement, proof, shown), call, besides);
+    await core.parts.ledger.keepPayment({ ...record, again: { statement: hash, deadline } });
+    return sent;
+  }
+
   async #returnOne(core: Core, data: string, call: Operation): Promise<string | { from: number }> {
     try {
       return await this.#send(core, data, call);
@@ -271,11 +330,11 @@ export class WithoutService {
     }
   }
 
-  async #send({ parts: { home } }: Core, data: string, call: Operation): Promise<string> {
+  async #send({ parts: { home } }: Core, data: string, call: Operation, besides = 0n): Promise<string> {
     const from = await this.#sender.getAddress();
     let gasLimit: bigint;
     try {
-      gasLimit = await this.#chain.gasLimit(from, data, 0n, call.signal);
+      gasLimit = await this.#chain.gasLimit(from, data, besides, call.signal);
     } catch (error) {
       if (!(error instanceof NodeRefused)) throw error;
       throw new ClientError("NOT_EXECUTED", error.message, { cause: error });

@@ -14,7 +14,7 @@ import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { ZERO_BYTES32, type Field } from "../../../shared/protocol/brands.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
-import { seal, spendDraft, type Sealed, type Setting } from "../../support/drafts.ts";
+import { drawField, seal, spendDraft, type Sealed, type Setting } from "../../support/drafts.ts";
 import { LonePool, PROVED_DELAY_SECS } from "../../support/lone-pool.ts";
 
 const LIAR = attester(1);
@@ -75,6 +75,14 @@ describe("a wallet without its service, after a signer lied and was refuted", fu
     return seal({ ...draft, nullifiers: [nullifier, ...draft.nullifiers.slice(1)] });
   }
 
+  async function refute({ transaction, draft }: Sealed, update: PoolRootUpdate): Promise<void> {
+    const { kind, deadline, signals, proof, attestations } = transaction;
+    const words = Array.from({ length: 8 }, () => 1n);
+    const extHash = keccakHex(draft.ext);
+    const statement = { kind, deadline, signals, extHash, proof, words, attestations };
+    await send("refuteStatement", [statement, EMPTY_ROOT, update.newRoot]);
+  }
+
   it("counts void leaves as empty and their nullifiers as unspent, extends the tree at once, and leaves", async () => {
     const account = await lone.account(100n);
     const wallet = await lone.wallet();
@@ -89,18 +97,7 @@ describe("a wallet without its service, after a signer lied and was refuted", fu
     // The wallet believes the pool: nobody has refuted anything yet.
     assert.deepEqual([wallet.balance().total, wallet.balance().pending], [20n, 20n]);
 
-    const { kind, deadline, signals, proof, attestations } = lie.transaction;
-    const words = Array.from({ length: 8 }, () => 1n);
-    const statement = {
-      kind,
-      deadline,
-      signals,
-      extHash: keccakHex(lie.draft.ext),
-      proof,
-      words,
-      attestations,
-    };
-    await send("refuteStatement", [statement, EMPTY_ROOT, update.newRoot]);
+    await refute(lie, update);
     const voided = await lone.provider.getLogs({
       address: lone.pool,
       fromBlock: lone.block,
@@ -130,5 +127,48 @@ describe("a wallet without its service, after a signer lied and was refuted", fu
     assert.equal(await lone.publicBalance(lone.pool), 0n);
     await wallet.close();
     await anew.close();
+  });
+
+  it("brings back what it paid on the liar's root: the payee's note and the change, and nothing moves twice", async () => {
+    const liar = await LonePool.start(prover);
+    const others = lone;
+    lone = liar;
+    try {
+      const account = await lone.account(100n);
+      const [wallet, payee] = [await lone.wallet({ seed: 3 }), await lone.wallet({ seed: 4 })];
+      const alone = await wallet.withoutService(account);
+      await alone.deposit(80n);
+      await send("execute", [[(await forged(drawField())).transaction], NO_UPDATE]);
+      const lie = await forged(drawField());
+      await send("execute", [[lie.transaction], NO_UPDATE]);
+      const update = await rootUpdate();
+      await send("execute", [[], update]);
+      await lone.pass(PROVED_DELAY_SECS);
+      await alone.pay(payee.address, 30n);
+      await alone.sync();
+      assert.equal(wallet.balance().total, 50n);
+
+      await refute(lie, update);
+      assert.equal((await alone.advance())?.leafCount, 15);
+      await alone.sync();
+      assert.deepEqual([wallet.balance().total, wallet.activity()[0]!.state], [0n, "suspended"]);
+      await payee.sync();
+      assert.equal(payee.balance().total, 0n);
+      assert.deepEqual(await alone.bringBack(), { transactionHashes: [], left: 1 });
+
+      await lone.pass(PROVED_DELAY_SECS);
+      const back = await alone.bringBack();
+      assert.deepEqual([back.transactionHashes.length, back.left], [1, 0]);
+      await payee.sync();
+      assert.deepEqual([wallet.balance().total, payee.balance().total], [50n, 30n]);
+      assert.equal(wallet.activity()[0]!.state, "done");
+      assert.deepEqual(await alone.bringBack(), { transactionHashes: [], left: 0 });
+      assert.equal(await lone.publicBalance(lone.pool), 80n);
+      await wallet.close();
+      await payee.close();
+    } finally {
+      lone = others;
+      await liar.stop();
+    }
   });
 });
