@@ -1,7 +1,8 @@
 // What the demonstration of the stolen key plays on: a local stack whose pool is like one for money in all but its delays,
 // the chain's clock, the watcher with its refuter, and the checks collected. Development only.
 import { Contract, Wallet as Account } from "ethers";
-import type { Wallet } from "../../../shared/client/index.ts";
+import { poolChain } from "../../../shared/client/chain.ts";
+import { memoryStorage, type Wallet } from "../../../shared/client/index.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { asAddress } from "../../../shared/protocol/host/text.ts";
@@ -16,7 +17,7 @@ import { createWatcher, type Watcher } from "../../watch/watcher.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../stack/pool-transaction.ts";
 import { begin, Stage, WITHOUT_FEES, type Begun } from "../../stack/stage.ts";
 import type { Chapter, Story } from "../story.ts";
-import { openWalletAlone } from "../../stack/stack-wallet.ts";
+import { openStackWallet, openWalletAlone } from "../../stack/stack-wallet.ts";
 import { giveCoins } from "../../stand-ins/local-chain.ts";
 import { TestUsdc } from "../../stand-ins/usdc.ts";
 
@@ -68,6 +69,16 @@ export class StolenKeyStage extends Stage {
 
   async walletAlone(seed: Uint8Array): Promise<Wallet> {
     const wallet = await openWalletAlone(this.entry, { seed, prover: await this.prover() });
+    this.parties.add({ stop: () => wallet.close() });
+    return wallet;
+  }
+
+  /** Of somebody who pays by the service, and may go on without it: what it paid it knows. */
+  async walletOfBoth(seed: Uint8Array): Promise<Wallet> {
+    const { chain_rpc: rpc, deployment_block: fromBlock } = this.entry;
+    const chain = poolChain({ rpc, fromBlock, finality: 0, pollMs: 200 });
+    const parts = { seed, chain, client: this.client, prover: await this.prover() };
+    const wallet = await openStackWallet(this.entry, { ...parts, storage: memoryStorage() });
     this.parties.add({ stop: () => wallet.close() });
     return wallet;
   }

@@ -44,7 +44,8 @@ function pair({ c0, c1 }: { readonly c0: bigint; readonly c1: bigint }): [bigint
 export class Thief {
   /** The stolen key. */
   readonly signer = attester(666);
-  readonly keys = SpendingKey.fromSeed(newSeed());
+  readonly seed = newSeed();
+  readonly keys = SpendingKey.fromSeed(this.seed);
   readonly #stage: Stage;
   readonly #keyHash: Bytes32;
 
