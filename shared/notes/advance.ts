@@ -1,5 +1,6 @@
 /** What one call of the pool's `advance` is shown and how far it goes, for who knows the transactions of the queue. */
 import type { Bytes32 } from "../protocol/brands.ts";
+import { toBytes32, word } from "../protocol/bytes.ts";
 
 /** Most leaves of one call: a checkpoint that stays is never farther, and so many cost a third of a block's limit. */
 export const MOST_ADVANCED = 255;
@@ -32,6 +33,11 @@ export function makersOf(
     at = end;
   }
   return makers;
+}
+
+/** By which the pool knows who made leaves: of a deposit, which has no nullifiers, the statement. */
+export function makerOf(statement: Bytes32, [nullifier]: readonly bigint[]): Bytes32 {
+  return nullifier === undefined ? statement : toBytes32(word(nullifier));
 }
 
 /** Leaves that wait, by their place in the queue: from the first that is not in the tree to the end of the queue. */

@@ -4,7 +4,8 @@ import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { StoredRoot } from "../../proxy/base/store/chain-data.ts";
 import { attestationDigest, rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
 import type { Field } from "../../shared/protocol/brands.ts";
-import { toHex, word } from "../../shared/protocol/bytes.ts";
+import { makerOf, makersOf } from "../../shared/notes/advance.ts";
+import { toHex } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { compressProof, proofHashOf } from "../../shared/protocol/proof.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
@@ -72,29 +73,25 @@ export async function refuteRoot(on: Money, update: RootUpdate, signer: Attester
   await sent.wait();
 }
 
-/** Of each statement whose leaves wait and are not void: a nullifier, or a deposit's hash. */
-function makersOf(on: Money, from: number): string[] {
-  const makers: string[] = [];
-  for (let i = from; i < on.data.leafCount(); i++) {
-    const made = on.data.madeAt(i);
-    if (made === undefined || on.data.leaf(i)!.isVoid) continue;
-    const [nullifier] = made.nullifiers;
-    makers.push(nullifier === undefined ? made.statement : toHex(word(nullifier)));
-  }
-  return makers;
-}
-
 /** By as many leaves as wait, as the index knows them. */
 export async function advance(on: Money): Promise<void> {
   const { leafCount: from } = on.data.currentRoot()!;
   const leaves = on.data.leaves(from, on.data.leafCount()).map(({ commitment }) => commitment);
   const frontier = on.indexer.tree.frontier(from);
+  const makers = makersOf(
+    { from, to: on.data.leafCount() },
+    (leaf) => on.data.leaf(leaf)?.isVoid === true,
+    (first) => {
+      const made = on.data.madeAt(first);
+      return made && { leafCount: made.leafCount, maker: makerOf(made.statement, made.nullifiers) };
+    },
+  );
   const sent = (await poolOf(on).getFunction("advance")(
     frontier,
     leaves.length,
     on.data.headAt(from),
     leaves,
-    makersOf(on, from),
+    makers,
     // A node guesses too low where most of the gas goes through calls.
     { gasLimit: 10_000_000n },
   )) as { wait(): Promise<unknown> };

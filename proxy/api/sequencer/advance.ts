@@ -3,8 +3,7 @@
  * void leaves, and all payments would stand until a stranger pays for it. Anybody may call it, and it moves no money: one
  * that somebody else has made meanwhile costs gas alone.
  */
-import { advanceEnd, makersOf, MOST_ADVANCED, type Made } from "../../../shared/notes/advance.ts";
-import { toBytes32, word } from "../../../shared/protocol/bytes.ts";
+import { advanceEnd, makerOf, makersOf, MOST_ADVANCED, type Made } from "../../../shared/notes/advance.ts";
 import { ChainRefused } from "../../base/chain/json-rpc.ts";
 import type { IndexedBlock } from "../../base/store/chain-data.ts";
 import type { Batch } from "./batch.ts";
@@ -30,12 +29,7 @@ type AdvanceParts = Pick<TermParts, "chain" | "pool" | "data" | "tree" | "wallet
 export function createAdvances({ chain, pool, data, tree, wallet, logger }: AdvanceParts) {
   function madeAt(firstLeaf: number): Made | undefined {
     const made = data.madeAt(firstLeaf);
-    if (made === undefined) return undefined;
-    const [nullifier] = made.nullifiers;
-    return {
-      leafCount: made.leafCount,
-      maker: nullifier === undefined ? made.statement : toBytes32(word(nullifier)),
-    };
+    return made && { leafCount: made.leafCount, maker: makerOf(made.statement, made.nullifiers) };
   }
 
   /** What the pool said no to last; said once. */

@@ -6,10 +6,10 @@
  */
 import type { StreamEvent } from "../../api/data.ts";
 import { mustField, ZERO_BYTES32, type Bytes32, type Field } from "../../protocol/brands.ts";
-import { toBytes32, toHex, word } from "../../protocol/bytes.ts";
+import { toHex, word } from "../../protocol/bytes.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { nextHead } from "../../protocol/tree.ts";
-import { makersOf, type Made } from "../../notes/advance.ts";
+import { makerOf, makersOf, type Made } from "../../notes/advance.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
 import { delay } from "../base/aborting.ts";
 import { hasCode } from "../base/errors.ts";
@@ -479,9 +479,8 @@ export class History {
   }
 }
 
-function madeBy({ kind, statement, nullifiers: [nullifier] }: Executed): Made {
-  const maker = nullifier === undefined ? statement : toBytes32(word(nullifier));
-  return { leafCount: KINDS[kind].leaves, maker };
+function madeBy({ kind, statement, nullifiers }: Executed): Made {
+  return { leafCount: KINDS[kind].leaves, maker: makerOf(statement, nullifiers) };
 }
 
 function leafOf(executed: Executed, output: number, commitment: Field): Leaf {

@@ -4,7 +4,7 @@
  */
 import { decodeExt } from "../../protocol/statements.ts";
 import { mustFromHex } from "../../protocol/bytes.ts";
-import { hasCode } from "../base/errors.ts";
+import { ApiProblem } from "../base/errors.ts";
 import { verifiedRoot } from "../history/scanner.ts";
 import { confirmable, type Suspended } from "../state/suspended.ts";
 import type { RootMark } from "../state/state.ts";
@@ -30,14 +30,16 @@ export function provedAnew(
 
 /** Nothing moves by it, so it may wait long for its turn. */
 const DEADLINE_SECS = 10_800;
-/** A service that cannot take it now must not hold up the payments behind it; and proofs are not made in a row for a no. */
+/** A service that cannot take it now must not hold up the payments behind it. */
 const SEND_MS = 10_000;
-const REST_MS = 15_000;
+/** After that, twice as long each time: the pool may take no attestation for a week, and each try costs a proof. */
+const [REST_MS, LONGEST_REST_MS] = [15_000, 3_600_000];
 
 export class ComingAgain {
   readonly #core: Core;
   #working: Promise<void> | undefined;
   #restsUntil = 0;
+  #rest = REST_MS;
 
   constructor(core: Core) {
     this.#core = core;
@@ -62,12 +64,18 @@ export class ComingAgain {
       );
       if (mark === undefined || next === undefined) return;
       tried.add(next.record.statement);
-      await Operation.run({}, (call) =>
-        this.#core.inTurn(call.signal, () => this.#confirm(next, mark, call)),
-      ).catch((error: unknown) => {
-        this.#restsUntil = performance.now() + REST_MS;
-        if (hasCode(error, "WALLET_CLOSED")) throw error;
-      });
+      try {
+        await Operation.run({}, (call) =>
+          this.#core.inTurn(call.signal, () => this.#confirm(next, mark, call)),
+        );
+        this.#rest = REST_MS;
+      } catch (error) {
+        // What is refused for good is that payment's, and the next one is tried. Else nothing goes now.
+        this.#restsUntil = performance.now() + this.#rest;
+        if (error instanceof ApiProblem && !error.retryable) continue;
+        this.#rest = Math.min(2 * this.#rest, LONGEST_REST_MS);
+        return;
+      }
     }
   }
 

@@ -3,8 +3,8 @@ import { Interface } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { mustField, type Field } from "../../../shared/protocol/brands.ts";
-import type { Made } from "../../../shared/notes/advance.ts";
-import { toBytes32, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { makerOf, type Made } from "../../../shared/notes/advance.ts";
+import { toHex } from "../../../shared/protocol/bytes.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
 import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import type { ChainMoves } from "./chain-moves.ts";
@@ -102,8 +102,7 @@ export async function readChain(world: World, moves: ChainMoves): Promise<ChainL
 
 function takeLeaves({ events, leaves, made }: ChainLog, executed: Executed, tx: string, block: number): void {
   const { firstLeafIndex: first, statement, nullifiers, commitments, ephemeralKey, ciphertexts } = executed;
-  const maker = nullifiers.length === 0 ? statement : toBytes32(word(nullifiers[0]!));
-  made.set(first, { leafCount: KINDS[executed.kind].leaves, maker });
+  made.set(first, { leafCount: KINDS[executed.kind].leaves, maker: makerOf(statement, nullifiers) });
   for (const nullifier of nullifiers) events.push(nullifierLine(nullifier, tx, block));
   for (const [i, commitment] of commitments.entries()) {
     const sealed = `${toHex(ephemeralKey)} ${String(i)} ${toHex(ciphertexts[i]!)}`;
