@@ -1,7 +1,7 @@
 // What npm run demo:stolen-key shows, whose own checks are the assertions: here that it made all of them and that they held.
 import assert from "node:assert/strict";
 import { poll } from "../../scripts/base/poll.ts";
-import { admitTheKey, honestDays, quiet, showStolenKey } from "../../scripts/demo/stolen-key/acts.ts";
+import { admitTheKey, honestDays, knownTo, showStolenKey } from "../../scripts/demo/stolen-key/acts.ts";
 import { CHANGE_DELAY_SECS, StolenKeyStage, usd } from "../../scripts/demo/stolen-key/stage.ts";
 import { newSeed } from "../../shared/client/index.ts";
 import { Story, type Journey } from "../../scripts/demo/story.ts";
@@ -33,8 +33,7 @@ describe("a stolen key", () => {
         const thief = await admitTheKey(stage);
         const to = thief.keys.viewing.address;
         await stage.execute([await thief.forge({ type: "transfer", to, value: usd(1_000) })]);
-        await quiet(stage);
-        await bob.sync();
+        await knownTo(stage, [alice, bob]);
         const before = bob.balance().total;
         await alice.pay(bob.address, usd(40), { deadlineSecs: 7_200 });
         await bob.sync();

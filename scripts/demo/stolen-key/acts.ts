@@ -102,7 +102,7 @@ async function moveOn(stage: Stage, thief: Thief, { alice, bob }: Wallets): Prom
   const to = thief.keys.viewing.address;
   const [said] = await stage.execute([await thief.forge({ type: "transfer", to, value: FORGED_NOTE })]);
   stage.check("a note of a million out of nothing", "Executed", said);
-  await quiet(stage);
+  await knownTo(stage, [alice, bob]);
   const terms = { deadlineSecs: 7_200 } as const;
   const leftTo = (await stage.account()).address;
   await bob.withdraw(leftTo, LEFT_MEANWHILE, terms);
@@ -134,6 +134,16 @@ export async function quiet(stage: Stage): Promise<void> {
     return watcher.ledger.rootedCount === watcher.ledger.leafCount || undefined;
   };
   if ((await poll(isQuiet)) === undefined) throw new Error("leaves wait and no root comes");
+}
+
+/** A payment is proved on the newest root that its wallet has had confirmed: now that is the pool's own for all of them. */
+export async function knownTo(stage: Stage, wallets: readonly Wallet[]): Promise<void> {
+  await quiet(stage);
+  const [root] = await stage.ask<[bigint]>("currentRoot");
+  const isServed = async (): Promise<true | undefined> =>
+    BigInt((await stage.client.merkleRoot()).root) === root || undefined;
+  if ((await poll(isServed)) === undefined) throw new Error("the service does not know the pool's root");
+  await Promise.all(wallets.map((wallet) => wallet.sync()));
 }
 
 /** What was paid on the revoked roots: of the honest it comes again when they prove it again, of the thief it cannot. */
